@@ -1,0 +1,1 @@
+"""The Dagster assets: one file, one asset, one table."""

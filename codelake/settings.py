@@ -1,0 +1,203 @@
+"""The settings of ``codelake.toml``: their names, defaults, meaning and checks.
+
+Secrets are never settings; embedders read keys from environment variables.
+"""
+
+import difflib
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from codelake.errors import UsageError
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceSettings(_Section):
+    """Where repositories come from."""
+
+    paths: tuple[str, ...] = Field(
+        (), description="folders of clones, single repositories or git URLs"
+    )
+    untracked: bool = Field(
+        default=False,
+        description="index the working tree with untracked files that are not ignored, "
+        "instead of the commit that is checked out",
+    )
+    nested: bool = Field(
+        default=False, description="index clones that lie inside another repository too"
+    )
+    folders: bool = Field(
+        default=False, description="index a plain folder that is no git repository as one"
+    )
+
+
+class FileSettings(_Section):
+    """Which files are read."""
+
+    max_bytes: int = Field(2_000_000, gt=0, description="larger files are skipped, in bytes")
+    include: tuple[str, ...] = Field((), description="path globs; empty means every file")
+    exclude: tuple[str, ...] = Field((), description="path globs, gitignore syntax, left out")
+    languages: dict[str, str] = Field(
+        default_factory=dict,
+        description="language by suffix or file name, e.g. {'.sls' = 'python'}",
+    )
+
+
+class ChunkSettings(_Section):
+    """How files are cut."""
+
+    chunker: str = Field("cast", description="cast, ast, fixed or symbol")
+    budget: int = Field(1200, ge=16, description="most non-whitespace characters of a chunk")
+    overlap: int = Field(0, ge=0, description="characters repeated by the fixed chunker")
+    parse_seconds: float = Field(
+        20.0, gt=0, description="a file that parses longer falls back to lines, in seconds"
+    )
+    header: Literal["none", "scope", "path"] = Field(
+        "scope",
+        description="context line in front of the embedded body; with 'path' identical code "
+        "in two places is embedded twice",
+    )
+
+
+class EmbeddingSettings(_Section):
+    """What turns texts into vectors."""
+
+    embedder: str = Field("minilm", description="name of a registered embedder")
+    model: str = Field("", description="model name for API embedders; empty for the default")
+    base_url: str = Field("", description="server of an OpenAI-compatible embedder")
+    dimensions: int = Field(0, ge=0, description="shorter vectors where a model allows; 0: full")
+    max_tokens: int = Field(0, ge=0, description="tokens of a text that are read; 0: default")
+    threads: int = Field(0, ge=0, description="threads of a local model; 0: every core")
+    local_only: bool = Field(
+        default=False, description="refuse every embedder that sends text to another machine"
+    )
+    max_cost: float = Field(0.0, ge=0, description="stop before this many US dollars; 0: no limit")
+
+
+class SecretSettings(_Section):
+    """What happens to credentials found in code."""
+
+    redact: bool = Field(default=True, description="mask secrets before storing or sending")
+
+
+class SearchSettings(_Section):
+    """How questions are answered."""
+
+    mode: Literal["hybrid", "vector", "text", "symbol", "regex", "multihop"] = Field(
+        "hybrid", description="default search mode"
+    )
+    results: int = Field(10, gt=0, le=1000, description="hits of an answer")
+    dense_weight: float = Field(
+        0.7, ge=0, le=1, description="share of the vector score in hybrid; the rest is words"
+    )
+
+
+class RunSettings(_Section):
+    """How a run uses the machine."""
+
+    workers: int = Field(0, ge=0, description="parser processes; 0: one a core")
+    batch_files: int = Field(256, gt=0, description="files that travel together between stages")
+
+
+class Settings(_Section):
+    """Everything ``codelake.toml`` may say; each section has a default."""
+
+    store: str = Field(".codelake", description="folder of the tables")
+    sources: SourceSettings = SourceSettings()
+    files: FileSettings = FileSettings()
+    chunking: ChunkSettings = ChunkSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    secrets: SecretSettings = SecretSettings()
+    search: SearchSettings = SearchSettings()
+    run: RunSettings = RunSettings()
+
+
+def parse_settings(text: str, *, origin: str = "codelake.toml") -> Settings:
+    """Read settings from the text of a TOML file.
+
+    Raises:
+        UsageError: not TOML, an unknown key (the nearest known one is named) or a bad value.
+    """
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = f"{origin} is not valid TOML: {error}"
+        raise UsageError(message) from error
+    return build_settings(values, origin=origin)
+
+
+def build_settings(values: Mapping[str, object], *, origin: str = "settings") -> Settings:
+    """Check ``values`` and return them as settings.
+
+    Raises:
+        UsageError: an unknown key or a bad value; the message names every one.
+    """
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        lines = [_explain(dict(problem)) for problem in error.errors(include_url=False)]
+        message = f"{origin}: " + "; ".join(lines)
+        raise UsageError(message) from error
+
+
+def merge_settings(settings: Settings, changes: Mapping[str, object]) -> Settings:
+    """Return ``settings`` with dotted keys replaced, e.g. ``{"chunking.budget": 800}``."""
+    values = settings.model_dump()
+    for dotted, value in changes.items():
+        *parents, last = dotted.split(".")
+        place = values
+        for parent in parents:
+            place = place[parent]
+        place[last] = value
+    return build_settings(values)
+
+
+def settings_keys() -> dict[str, str]:
+    """Return every dotted key with its description, in file order."""
+    return dict(_walk(Settings, ""))
+
+
+def _walk(section: type[BaseModel], prefix: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for name, field in section.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            found += _walk(inner, f"{prefix}{name}.")
+        else:
+            found.append((prefix + name, field.description or ""))
+    return found
+
+
+def _explain(problem: Mapping[str, object]) -> str:
+    location = problem["loc"]
+    key = ".".join(str(part) for part in location) if isinstance(location, tuple) else ""
+    if problem["type"] != "extra_forbidden":
+        return f"{key} = {problem.get('input')!r}: {problem['msg']}"
+    near = difflib.get_close_matches(key, [*settings_keys(), *Settings.model_fields], n=1)
+    hint = f", did you mean {near[0]!r}?" if near else "; see docs/configuration.md"
+    return f"unknown key {key!r}{hint}"
+
+
+_HASH_BYTES: Final = 8  # 64 bits: settings differ in a handful of ways, not in billions
+
+
+def fingerprint(settings: Settings, versions: Mapping[str, str]) -> str:
+    """Hash every setting and code version that decides rows, as 16 hex digits.
+
+    The embedder is not among them: a new model changes vectors, not rows.
+    """
+    decisive = {
+        "files": settings.files.model_dump(),
+        "chunking": settings.chunking.model_dump(exclude={"parse_seconds"}),
+        "secrets": settings.secrets.model_dump(),
+        "versions": dict(versions),
+    }
+    text = json.dumps(decisive, sort_keys=True).encode()
+    return hashlib.blake2b(text, digest_size=_HASH_BYTES).hexdigest()

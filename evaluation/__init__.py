@@ -1,0 +1,1 @@
+"""Retrieval sets, metrics and the chunker benchmark."""

@@ -1,0 +1,1 @@
+"""How codelake runs: definitions, jobs, schedules and the command line."""

@@ -1,0 +1,1 @@
+"""What the stages talk to: repositories, embedders, rerankers, the store."""
