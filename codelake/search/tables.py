@@ -1,0 +1,67 @@
+"""What a search needs from a store: filters as data, and four ways to read a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+ID_COLUMNS = {"chunks": "chunk_id", "symbols": "symbol_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Conditions a row must meet before the best ``k`` are taken; empty means any.
+
+    Args:
+        repositories: exact names.
+        languages: exact names.
+        paths: globs; ``*`` stays inside one folder, ``**`` does not. A plain folder name ending
+            in ``/`` means all below it. Every other character is literal.
+        kinds: exact kinds of chunk or symbol.
+        is_test: only tests, only what is no test, or both.
+    """
+
+    repositories: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    is_test: bool | None = None
+
+
+class SearchTables(Protocol):
+    """The tables ``chunks`` and ``symbols`` as a search sees them.
+
+    Answers carry the asked columns and, where rows are ranked, ``score`` (float64, larger is
+    better), best first, ties by row id.
+    """
+
+    def nearest(
+        self, table: str, vectors: NDArray[np.float32], *, model_id: str, k: int, filters: Filters
+    ) -> list[pa.Table]:
+        """Return per query vector the ``k`` nearest rows: row id and score (cosine)."""
+        ...
+
+    def match(self, table: str, text: str, *, k: int, filters: Filters) -> pa.Table:
+        """Return the ``k`` best rows by BM25 over identifier-split words: row id and score."""
+        ...
+
+    def equal(
+        self, table: str, column: str, values: Sequence[str], *, k: int, filters: Filters
+    ) -> pa.Table:
+        """Return at most ``k`` whole rows (no vector) whose ``column`` is one of ``values``."""
+        ...
+
+    def matches_pattern(self, table: str, pattern: str, *, k: int, filters: Filters) -> pa.Table:
+        """Return at most ``k`` whole rows whose text or body matches a regular expression."""
+        ...
+
+    def rows(self, table: str, ids: Sequence[str]) -> pa.Table:
+        """Return the rows with these ids, in their order, whole but for the vector."""
+        ...
+
+    def vectors(self, table: str, ids: Sequence[str], *, model_id: str) -> NDArray[np.float32]:
+        """Return the vectors of these rows, in their order; zeros where there is none yet."""
+        ...
