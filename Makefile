@@ -1,0 +1,98 @@
+# `make help` lists the targets. Every target is thin: it calls codelake, pytest or a checker.
+#
+# REPOS and Q are handed on through the environment, never pasted into a shell command, so that
+# quotes, dollars and backticks in them stay what they are.
+
+SHELL := bash
+
+PYTHON ?= python3
+VENV ?= .venv
+STORE ?= .codelake
+CONFIG ?=
+REPOS ?=
+Q ?=
+ARGS ?=
+
+BIN := $(VENV)/bin
+STORE_ARGS := --store "$(STORE)" $(if $(CONFIG),--config "$(CONFIG)")
+CODE := codelake resources assets evaluation pipelines tests bench
+
+# Only the literal text travels; without this, make would expand a `$` on the way.
+unexport REPOS Q
+export CODELAKE_REPOS = $(value REPOS)
+export CODELAKE_QUERY = $(value Q)
+
+.DEFAULT_GOAL := help
+.PHONY: help install index search status ui test test-all golden soak coverage check fix eval \
+	bench lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+install: $(VENV)/.installed ## make the virtual environment from requirements.lock
+
+$(VENV)/.locked: requirements.lock
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "no '$(PYTHON)' found: install Python 3.11 or newer, or say make PYTHON=/path/to/python" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$$("$(PYTHON)" -V) is too old: Python 3.11 or newer is needed, say make PYTHON=python3.11" >&2; exit 1; }
+	@"$(PYTHON)" -m venv "$(VENV)" || { \
+	  echo "$(PYTHON) cannot make a virtual environment: install its venv package" >&2; exit 1; }
+	"$(BIN)/python" -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@touch "$@"
+
+$(VENV)/.installed: $(VENV)/.locked pyproject.toml
+	"$(BIN)/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch "$@"
+
+index: install ## index repositories: make index REPOS="path-or-url ..."
+	@set --; \
+	while IFS= read -r source; do set -- "$$@" "$$source"; done \
+	  < <(printf '%s' "$$CODELAKE_REPOS" | xargs -n1 printf '%s\n'); \
+	exec "$(BIN)/codelake" index $(STORE_ARGS) $(ARGS) -- "$$@"
+
+search: install ## ask a question: make search Q="where are retries handled"
+	@exec "$(BIN)/codelake" search $(STORE_ARGS) $(ARGS) -- "$$CODELAKE_QUERY"
+
+status: install ## tell what is indexed
+	@exec "$(BIN)/codelake" status $(STORE_ARGS) $(ARGS)
+
+ui: install ## open the asset graph in Dagster's web interface
+	@mkdir -p "$(STORE)/dagster"
+	DAGSTER_HOME="$(abspath $(STORE))/dagster" exec "$(BIN)/dagster" dev -w workspace.yaml $(ARGS)
+
+test: install ## run the tests
+	"$(BIN)/python" -m pytest -q -n 2 $(ARGS)
+
+golden: install ## rewrite the golden files; read the difference before you commit it
+	CODELAKE_GOLDEN=rewrite "$(BIN)/python" -m pytest -q -m golden $(ARGS)
+
+soak: install ## run the long tests too
+	"$(BIN)/python" -m pytest -q -m soak $(ARGS)
+
+coverage: install ## run the tests and tell which lines of the library they miss
+	"$(BIN)/coverage" run -m pytest -q $(ARGS)
+	"$(BIN)/coverage" report
+
+check: install ## formatting, lint and types
+	"$(BIN)/ruff" format --check $(CODE)
+	"$(BIN)/ruff" check $(CODE)
+	"$(BIN)/mypy"
+
+fix: install ## format, and mend what the linter can
+	"$(BIN)/ruff" format $(CODE)
+	"$(BIN)/ruff" check --fix $(CODE)
+
+eval: install ## compare the chunkers on the retrieval sets
+	@exec "$(BIN)/codelake" eval $(ARGS)
+
+bench: install ## print speed and size, as ratios measured in one run
+	@exec "$(BIN)/python" -m bench $(ARGS)
+
+lock: ## write requirements.lock anew from pyproject.toml; ARGS=--upgrade takes newer releases
+	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
+	uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
+	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements.lock $(ARGS)
+
+clean: ## remove the virtual environment and caches, not the store
+	rm -rf "$(VENV)" .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build
