@@ -23,7 +23,7 @@ export CODELAKE_REPOS = $(value REPOS)
 export CODELAKE_QUERY = $(value Q)
 
 .DEFAULT_GOAL := help
-.PHONY: help install index search status ui test test-all golden soak coverage check fix eval \
+.PHONY: help install index search status ui test golden soak coverage check fix eval \
 	bench lock clean
 
 help: ## list the targets
@@ -46,13 +46,14 @@ $(VENV)/.installed: $(VENV)/.locked pyproject.toml
 	@touch "$@"
 
 index: install ## index repositories: make index REPOS="path-or-url ..."
-	@set --; \
-	while IFS= read -r source; do set -- "$$@" "$$source"; done \
-	  < <(printf '%s' "$$CODELAKE_REPOS" | xargs -n1 printf '%s\n'); \
+	@sources=$$(printf '%s' "$$CODELAKE_REPOS" | xargs -n1 printf '%s\n') || exit 2; \
+	set --; \
+	while IFS= read -r source; do [ -z "$$source" ] || set -- "$$@" "$$source"; done <<<"$$sources"; \
 	exec "$(BIN)/codelake" index $(STORE_ARGS) $(ARGS) -- "$$@"
 
 search: install ## ask a question: make search Q="where are retries handled"
-	@exec "$(BIN)/codelake" search $(STORE_ARGS) $(ARGS) -- "$$CODELAKE_QUERY"
+	@[ -n "$$CODELAKE_QUERY" ] || { echo 'say make search Q="your question"' >&2; exit 2; }; \
+	exec "$(BIN)/codelake" search $(STORE_ARGS) $(ARGS) -- "$$CODELAKE_QUERY"
 
 status: install ## tell what is indexed
 	@exec "$(BIN)/codelake" status $(STORE_ARGS) $(ARGS)
@@ -65,7 +66,7 @@ test: install ## run the tests
 	"$(BIN)/python" -m pytest -q -n 2 $(ARGS)
 
 golden: install ## rewrite the golden files; read the difference before you commit it
-	CODELAKE_GOLDEN=rewrite "$(BIN)/python" -m pytest -q -m golden $(ARGS)
+	"$(BIN)/python" -m pytest -q --golden $(ARGS)
 
 soak: install ## run the long tests too
 	"$(BIN)/python" -m pytest -q -m soak $(ARGS)

@@ -1,0 +1,60 @@
+"""What every test shares: golden files, a steady hypothesis, an environment without surprises."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+_GOLDEN = Path(__file__).parent / "golden"
+
+# No deadline: a test fails for what is wrong, never for how busy the machine is. The same examples
+# every time, so that a red run can be repeated; `make soak` looks further.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("steady")
+
+# What a developer's shell may hold and no test may see: keys, and git settings of their own.
+_FOREIGN = ("OPENAI_API_KEY", "VOYAGE_API_KEY", "GITHUB_TOKEN", "GITLAB_TOKEN", "DAGSTER_HOME")
+_STEADY = {
+    "DAGSTER_DISABLE_TELEMETRY": "1",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--golden", action="store_true", help="rewrite the golden files")
+
+
+def pytest_configure() -> None:
+    for name in _FOREIGN:
+        os.environ.pop(name, None)
+    os.environ.update(_STEADY)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--golden"):
+        keep = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
+        config.hook.pytest_deselected(items=[item for item in items if item not in keep])
+        items[:] = keep
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with ``tests/golden/<name>``, or write it there under ``--golden``."""
+    is_rewriting = request.config.getoption("--golden")
+
+    def check(name: str, text: str) -> None:
+        path = _GOLDEN / name
+        if is_rewriting:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8", newline="\n")
+        assert path.exists(), f"{path} is missing: make golden, then read it"
+        assert path.read_text("utf-8") == text
+
+    return check
