@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-ID_COLUMNS = {"chunks": "chunk_id", "symbols": "symbol_id"}
+ID_COLUMNS: Final = {"chunks": "chunk_id", "symbols": "symbol_id"}
+
+WORD_COLUMNS: Final[dict[str, dict[str, float]]] = {
+    "chunks": {"embedded_text": 1.0},
+    "symbols": {"embedded_text": 1.0, "qualified_name": 1.0, "signature": 1.0},
+}
+"""The columns :meth:`SearchTables.match` looks at, with their weights; see docs/search.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +64,18 @@ class SearchTables(Protocol):
         """Return at most ``k`` whole rows whose text or body matches a regular expression."""
         ...
 
-    def rows(self, table: str, ids: Sequence[str]) -> pa.Table:
-        """Return the rows with these ids, in their order, whole but for the vector."""
+    def rows(self, table: str, ids: Sequence[str], *, columns: Sequence[str] = ()) -> pa.Table:
+        """Return the rows with these ids, in their order; unknown ids are left out.
+
+        Args:
+            columns: the columns to read; none means all but the vector.
+        """
         ...
 
     def vectors(self, table: str, ids: Sequence[str], *, model_id: str) -> NDArray[np.float32]:
         """Return the vectors of these rows, in their order; zeros where there is none yet."""
+        ...
+
+    def coverage(self, table: str) -> dict[str, int]:
+        """Return the number of rows by the model of their vector; ``""`` counts those without."""
         ...
