@@ -7,14 +7,14 @@ SHELL := bash
 
 PYTHON ?= python3
 VENV ?= .venv
-STORE ?= .codelake
+STORE ?=
 CONFIG ?=
 REPOS ?=
 Q ?=
 ARGS ?=
 
 BIN := $(VENV)/bin
-STORE_ARGS := --store "$(STORE)" $(if $(CONFIG),--config "$(CONFIG)")
+STORE_ARGS := $(if $(STORE),--store "$(STORE)") $(if $(CONFIG),--config "$(CONFIG)")
 CODE := codelake resources assets evaluation pipelines tests bench
 
 # Only the literal text travels; without this, make would expand a `$` on the way.
@@ -59,8 +59,7 @@ status: install ## tell what is indexed
 	@exec "$(BIN)/codelake" status $(STORE_ARGS) $(ARGS)
 
 ui: install ## open the asset graph in Dagster's web interface
-	@mkdir -p "$(STORE)/dagster"
-	DAGSTER_HOME="$(abspath $(STORE))/dagster" exec "$(BIN)/dagster" dev -w workspace.yaml $(ARGS)
+	@exec "$(BIN)/codelake" ui $(STORE_ARGS) $(ARGS)
 
 test: install ## run the tests
 	"$(BIN)/python" -m pytest -q -n 2 $(ARGS)
