@@ -87,6 +87,59 @@ class SecretSettings(_Section):
     redact: bool = Field(default=True, description="mask secrets before storing or sending")
 
 
+class RankingSettings(_Section):
+    """What ranks below what, and how many places a file may take."""
+
+    test_weight: float = Field(
+        0.6, ge=0, le=1, description="factor of the score of tests, unless tests are asked for"
+    )
+    generated_weight: float = Field(
+        0.5, ge=0, le=1, description="factor of the score of generated code, unless asked for"
+    )
+    vendored_weight: float = Field(
+        0.6, ge=0, le=1, description="factor of the score of vendored code, unless asked for"
+    )
+    documentation_weight: float = Field(
+        0.8, ge=0, le=1, description="factor of the score of documentation, unless asked for"
+    )
+    exact_bonus: float = Field(
+        1.0, ge=0, description="added where a name asked for is defined; a top score is about 1"
+    )
+    literal_bonus: float = Field(
+        0.5, ge=0, description="added where a quoted text or error message stands word for word"
+    )
+    agreement_weight: float = Field(
+        0.1, ge=0, description="share of the other scores added where several finds are one hit"
+    )
+    hits_per_file: int = Field(
+        3, gt=0, description="places a file takes before other files come first"
+    )
+
+
+class MultiHopSettings(_Section):
+    """How a search walks from hit to hit; it needs a reranker."""
+
+    when: Literal["auto", "never"] = Field(
+        "auto", description="auto: hybrid becomes multi-hop where a reranker is configured"
+    )
+    factor: int = Field(3, gt=0, description="first candidates per wanted result")
+    first_candidates: int = Field(100, gt=0, description="most candidates of the first search")
+    seeds: int = Field(5, gt=0, description="best results whose neighbours a round looks for")
+    neighbours: int = Field(10, gt=0, description="neighbours looked for per seed")
+    score_drop: float = Field(
+        0.15, gt=0, description="end when a top score falls by this much between rounds"
+    )
+    seconds: float = Field(5.0, gt=0, description="end after this time, inside a round too")
+    candidates: int = Field(500, gt=0, description="end at this many candidates")
+    fewest: int = Field(
+        5, gt=0, description="end when fewer high-scoring candidates are left to expand"
+    )
+    high_score: float = Field(0.3, ge=0, description="a reranking score from here on is high")
+    batch: int = Field(
+        64, gt=0, description="texts reranked at once; the clock is read between batches"
+    )
+
+
 class SearchSettings(_Section):
     """How questions are answered."""
 
@@ -97,6 +150,9 @@ class SearchSettings(_Section):
     dense_weight: float = Field(
         0.7, ge=0, le=1, description="share of the vector score in hybrid; the rest is words"
     )
+    depth: int = Field(50, gt=0, description="rows taken from each ranking before they are fused")
+    ranking: RankingSettings = RankingSettings()
+    multihop: MultiHopSettings = MultiHopSettings()
 
 
 class RunSettings(_Section):

@@ -67,8 +67,7 @@ class SearchTables(Protocol):
     def rows(self, table: str, ids: Sequence[str], *, columns: Sequence[str] = ()) -> pa.Table:
         """Return the rows with these ids, in their order; unknown ids are left out.
 
-        Args:
-            columns: the columns to read; none means all but the vector.
+        ``columns`` are what is read; none named means all but the vector.
         """
         ...
 
