@@ -48,7 +48,10 @@ $(VENV)/.installed: $(VENV)/.locked pyproject.toml
 index: install ## index repositories: make index REPOS="path-or-url ..."
 	@sources=$$(printf '%s' "$$CODELAKE_REPOS" | xargs -n1 printf '%s\n') || exit 2; \
 	set --; \
-	while IFS= read -r source; do [ -z "$$source" ] || set -- "$$@" "$$source"; done <<<"$$sources"; \
+	while IFS= read -r source; do \
+	  case "$$source" in "~/"*) source="$$HOME/$${source#??}" ;; esac; \
+	  [ -z "$$source" ] || set -- "$$@" "$$source"; \
+	done <<<"$$sources"; \
 	exec "$(BIN)/codelake" index $(STORE_ARGS) $(ARGS) -- "$$@"
 
 search: install ## ask a question: make search Q="where are retries handled"

@@ -39,15 +39,20 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--golden"):
-        keep = [item for item in items if "golden" in getattr(item, "fixturenames", ())]
+        keep = [item for item in items if "is_rewriting" in getattr(item, "fixturenames", ())]
         config.hook.pytest_deselected(items=[item for item in items if item not in keep])
         items[:] = keep
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+def is_rewriting(request: pytest.FixtureRequest) -> bool:
+    """Tell whether this run writes the golden files instead of comparing with them."""
+    return bool(request.config.getoption("--golden"))
+
+
+@pytest.fixture
+def golden(*, is_rewriting: bool) -> Callable[[str, str], None]:
     """Compare a text with ``tests/golden/<name>``, or write it there under ``--golden``."""
-    is_rewriting = request.config.getoption("--golden")
 
     def check(name: str, text: str) -> None:
         path = _GOLDEN / name
