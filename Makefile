@@ -24,10 +24,10 @@ export CODELAKE_QUERY = $(value Q)
 
 .DEFAULT_GOAL := help
 .PHONY: help install index search status ui test golden soak coverage check fix eval \
-	bench lock clean
+	bench bench-peers lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 install: $(VENV)/.installed ## make the virtual environment from requirements.lock
 
@@ -92,10 +92,15 @@ eval: install ## compare the chunkers on the retrieval sets
 bench: install ## print speed and size, as ratios measured in one run
 	@exec "$(BIN)/python" -m bench $(ARGS)
 
+bench-peers: ## let other chunkers cut the same files, in .venv-peers
+	@[ -x .venv-peers/bin/python ] || "$(PYTHON)" -m venv .venv-peers
+	.venv-peers/bin/python -m pip install -q --disable-pip-version-check -r bench/peers.txt
+	@exec .venv-peers/bin/python -m bench.peers $(ARGS)
+
 lock: ## write requirements.lock anew from pyproject.toml; ARGS=--upgrade takes newer releases
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
 	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements.lock $(ARGS)
 
 clean: ## remove the virtual environment and caches, not the store
-	rm -rf "$(VENV)" .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build
+	rm -rf "$(VENV)" .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build
