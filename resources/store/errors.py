@@ -1,0 +1,55 @@
+"""What the storage library raises, told as errors a person can act on."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from codelake.errors import StoreError
+
+NO_INDEX: Final = "no index yet in {folder}: run `codelake index SOURCE...`"
+
+_REPAIR: Final = "`codelake store verify` names it, `codelake index --rebuild` restores the table"
+
+_CAUSES: Final = (
+    (("no space left", "storage full", "disk quota"), "the disk is full: free some space"),
+    (("permission denied", "read-only file"), "the folder cannot be written: check its rights"),
+    (
+        ("not found", "no such file"),
+        "a file of the table is missing: " + _REPAIR,
+    ),
+    (
+        ("corrupt", "invalid magic", "failed to decode", "unexpected eof", "does not start with"),
+        "a file of the table is damaged: " + _REPAIR,
+    ),
+)
+
+
+@contextmanager
+def store_errors(folder: Path, doing: str) -> Iterator[None]:
+    """Turn what Lance raises into :class:`StoreError`, saying what was tried and what to do.
+
+    Args:
+        folder: the store.
+        doing: what is tried, for the message, e.g. ``"write to table 'chunks'"``.
+    """
+    try:
+        yield
+    except (OSError, ValueError, RuntimeError, pa.ArrowException) as error:
+        message = f"cannot {doing} in {folder}: {explain(error)}"
+        raise StoreError(message) from error
+
+
+def explain(error: Exception) -> str:
+    """Return one line that says what went wrong and what to do about it."""
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        text = f"No space left on device: {text}"
+    lowered = text.lower()
+    for signs, advice in _CAUSES:
+        if any(sign in lowered for sign in signs):
+            return f"{advice} ({text})"
+    return text

@@ -1,0 +1,142 @@
+"""The folder of a store: one Lance dataset a table, as LanceDB lays them out, and a record."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import lance
+import pyarrow as pa
+from lance.dataset import Session  # type: ignore[attr-defined] # public, not listed in __all__
+
+from codelake.errors import StoreError
+from codelake.schemas import TableSpec
+from resources.store.errors import NO_INDEX, store_errors
+from resources.store.manifest import Manifest, has_manifest, read_manifest, write_manifest
+from resources.store.specs import STORED
+
+Migration = Callable[[lance.LanceDataset], None]
+
+# How to bring a table from the version named to the next one; see docs/store.md.
+MIGRATIONS: Final[dict[tuple[str, int], Migration]] = {}
+
+# What Lance may keep of indexes and file footers; its defaults are 6 GiB and 1 GiB.
+_INDEX_CACHE_BYTES: Final = 512 << 20
+_METADATA_CACHE_BYTES: Final = 64 << 20
+
+
+class StoreFolder:
+    """Opens and creates the tables in one folder.
+
+    Args:
+        path: the folder; it need not exist.
+        specs: the shapes wanted of the tables.
+        migrations: steps from a table's older version to the next.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        specs: Mapping[str, TableSpec] = STORED,
+        migrations: Mapping[tuple[str, int], Migration] = MIGRATIONS,
+    ) -> None:
+        """Name the folder; nothing is read or written yet."""
+        self.path = path
+        self.specs = specs
+        self._migrations = migrations
+        self._session = Session(
+            index_cache_size_bytes=_INDEX_CACHE_BYTES,
+            metadata_cache_size_bytes=_METADATA_CACHE_BYTES,
+        )
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder holds a store."""
+        return has_manifest(self.path)
+
+    def create(self) -> None:
+        """Create what is missing of the tables and bring older ones up to date.
+
+        Raises:
+            StoreError: the folder cannot be written, or was written by a newer version.
+        """
+        with store_errors(self.path, "create the store"):
+            self.path.mkdir(parents=True, exist_ok=True)
+        manifest = read_manifest(self.path) if self.is_there else Manifest()
+        self._refuse_newer(manifest)
+        versions = dict(manifest.tables)
+        for name, spec in self.specs.items():
+            if not self.location(name).exists():
+                self._create_table(spec)
+                versions[name] = spec.version
+            while versions[name] < spec.version:
+                versions[name] = self._migrated(name, versions[name])
+                manifest = write_manifest(self.path, replace(manifest, tables=dict(versions)))
+        if versions != manifest.tables:
+            write_manifest(self.path, replace(manifest, tables=versions))
+
+    def manifest(self) -> Manifest:
+        """Return the store's record, once its tables are known to have the shapes wanted.
+
+        Raises:
+            StoreError: no store is there, or its tables have other versions.
+        """
+        manifest = read_manifest(self.path)
+        self._refuse_newer(manifest)
+        older = [n for n, spec in self.specs.items() if manifest.tables.get(n, 0) < spec.version]
+        if older:
+            message = (
+                f"the tables {', '.join(older)} in {self.path} were written by an older codelake: "
+                "run `codelake index` once to bring them up to date"
+            )
+            raise StoreError(message)
+        return manifest
+
+    def update(self, manifest: Manifest) -> Manifest:
+        """Write ``manifest`` as the store's record."""
+        return write_manifest(self.path, manifest)
+
+    def location(self, table: str) -> Path:
+        """Return the folder of ``table``."""
+        return self.path / f"{table}.lance"
+
+    def dataset(self, table: str, version: int | str | None = None) -> lance.LanceDataset:
+        """Open ``table`` as it is now, or as it was at a version or tag.
+
+        Raises:
+            StoreError: there is no such table or it cannot be opened.
+        """
+        if not self.is_there:
+            raise StoreError(NO_INDEX.format(folder=self.path))
+        with store_errors(self.path, f"open table {table!r}"):
+            return lance.dataset(str(self.location(table)), version=version, session=self._session)
+
+    def _create_table(self, spec: TableSpec) -> None:
+        with store_errors(self.path, f"create table {spec.name!r}"):
+            empty = pa.Table.from_batches([], schema=spec.schema)
+            lance.write_dataset(empty, str(self.location(spec.name)), mode="create")
+
+    def _migrated(self, table: str, version: int) -> int:
+        step = self._migrations.get((table, version))
+        if step is None:
+            message = (
+                f"table {table!r} in {self.path} has version {version} and cannot be brought to "
+                f"version {self.specs[table].version}: delete the folder and index again"
+            )
+            raise StoreError(message)
+        with store_errors(self.path, f"bring table {table!r} to version {version + 1}"):
+            step(self.dataset(table))
+        return version + 1
+
+    def _refuse_newer(self, manifest: Manifest) -> None:
+        newer = [
+            name
+            for name, version in manifest.tables.items()
+            if name not in self.specs or version > self.specs[name].version
+        ]
+        if newer:
+            message = (
+                f"the tables {', '.join(newer)} in {self.path} were written by a newer codelake: "
+                "upgrade, or delete the folder and index again"
+            )
+            raise StoreError(message)

@@ -1,0 +1,117 @@
+"""Indexes of the tables and their upkeep: what makes a change or a question cost what it touches.
+
+A row no index covers yet is found all the same: Lance reads what is not covered.
+"""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any, Final, Literal
+
+import lance
+
+from codelake.search.tables import WORD_COLUMNS
+from resources.store.rows import FRAGMENT_ROWS
+from resources.store.specs import vector_column, vector_models
+
+_SCALAR: Final[dict[str, dict[str, Literal["BTREE", "BITMAP"]]]] = {
+    "repositories": {"repository": "BTREE"},
+    "files": {"repository": "BTREE"},
+    "chunks": {
+        "chunk_id": "BTREE",
+        "repository": "BTREE",
+        "path": "BTREE",
+        "name": "BTREE",
+        "language": "BITMAP",
+        "kind": "BITMAP",
+    },
+    "symbols": {
+        "symbol_id": "BTREE",
+        "repository": "BTREE",
+        "path": "BTREE",
+        "name": "BTREE",
+        "qualified_name": "BTREE",
+        "language": "BITMAP",
+        "kind": "BITMAP",
+    },
+    "embeddings": {"text_hash": "BTREE"},
+}
+
+# Lance's analyser of code splits identifiers and keeps them whole too.
+_TEXT_OPTIONS: Final[dict[str, Any]] = {
+    "analyzer": "code",
+    "split_identifiers": True,
+    "stem": True,
+    "remove_stop_words": False,
+}
+
+# Rows with a vector from which an index is faster than reading every vector. Exact search takes
+# 7 ms over 27,000 rows of 384 numbers, the index 3 ms, and the exact one misses nothing.
+VECTOR_INDEX_ROWS: Final = 50_000
+
+# Compaction copies rows, so it waits until this many small fragments or this share of dead rows.
+_SMALL_FRAGMENTS: Final = 16
+_DEAD_SHARE: Final = 0.1
+
+
+def ensure_indexes(table: str, dataset: lance.LanceDataset) -> None:
+    """Create the scalar and text indexes that ``table`` lacks."""
+    present = {tuple(index.field_names) for index in dataset.describe_indices()}
+    for column, kind in _SCALAR[table].items():
+        if (column,) not in present:
+            dataset.create_scalar_index(column, kind)
+    for column in WORD_COLUMNS.get(table, {}):
+        if (column,) not in present:
+            dataset.create_scalar_index(column, "INVERTED", **_TEXT_OPTIONS)
+
+
+def cover_new_rows(dataset: lance.LanceDataset) -> bool:
+    """Let every index cover the rows it does not; return whether there were any."""
+    rows = dataset.count_rows()
+    behind = any(index.num_rows_indexed < rows for index in dataset.describe_indices())
+    if behind:
+        dataset.optimize.optimize_indices()
+    return behind
+
+
+def ensure_vector_indexes(dataset: lance.LanceDataset, least_rows: int) -> None:
+    """Index the vectors of each model of which there are ``least_rows`` or more."""
+    present = {tuple(index.field_names) for index in dataset.describe_indices()}
+    for model_id in vector_models(dataset.schema):
+        column = vector_column(model_id)
+        if (column,) in present:
+            continue
+        if dataset.count_rows(f"{column} IS NOT NULL") >= least_rows:
+            dataset.create_index(column, "IVF_RQ", metric="dot", num_bits=1)
+
+
+def compact(dataset: lance.LanceDataset) -> bool:
+    """Merge small fragments and drop dead rows where that is worth a copy; tell whether it was."""
+    sizes = [(f.physical_rows, f.num_deletions) for f in dataset.get_fragments()]
+    small = sum(1 for rows, dead in sizes if rows - dead < FRAGMENT_ROWS // 2)
+    is_holed = any(dead > rows * _DEAD_SHARE for rows, dead in sizes)
+    if small < _SMALL_FRAGMENTS and not is_holed:
+        return False
+    dataset.optimize.compact_files(
+        target_rows_per_fragment=FRAGMENT_ROWS,
+        materialize_deletions_threshold=_DEAD_SHARE,
+        num_threads=1,
+    )
+    return True
+
+
+def drop_old_versions(dataset: lance.LanceDataset, retention: timedelta) -> int:
+    """Forget versions older than ``retention`` that no tag names; return the bytes freed.
+
+    Files of writes that were killed go too, which is safe while this process holds the lock.
+    """
+    stats = dataset.cleanup_old_versions(
+        retention, delete_unverified=True, error_if_tagged_old_versions=False
+    )
+    return int(stats.bytes_removed)
+
+
+def covered_rows(datasets: Iterable[lance.LanceDataset]) -> dict[str, int]:
+    """Return the rows each index covers, by index name."""
+    return {
+        index.name: index.num_rows_indexed for ds in datasets for index in ds.describe_indices()
+    }

@@ -1,0 +1,76 @@
+"""What a store says of itself: the version of each table and the model that searches use."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from codelake.errors import StoreError
+from resources.store.errors import NO_INDEX, store_errors
+
+FILE: Final = "codelake.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The store's own small record.
+
+    Args:
+        tables: version of each table's shape.
+        model_id: model whose vectors searches use; empty before the first.
+        next_model_id: model that is filling in beside it; empty if none is.
+        revision: number of times the record was written.
+    """
+
+    tables: Mapping[str, int] = field(default_factory=dict)
+    model_id: str = ""
+    next_model_id: str = ""
+    revision: int = 0
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Models whose vectors the rows may have, the one to come first."""
+        return tuple(model for model in (self.next_model_id, self.model_id) if model)
+
+
+def has_manifest(folder: Path) -> bool:
+    """Tell whether there is a store in ``folder``."""
+    return (folder / FILE).is_file()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read the record of the store in ``folder``.
+
+    Raises:
+        StoreError: no store is there, or its record cannot be read.
+    """
+    try:
+        text = (folder / FILE).read_text("utf-8")
+    except FileNotFoundError:
+        raise StoreError(NO_INDEX.format(folder=folder)) from None
+    except OSError as error:
+        message = f"cannot read {folder / FILE}: {error}"
+        raise StoreError(message) from error
+    try:
+        return Manifest(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        message = (
+            f"{folder / FILE} is not a record this version understands ({error}); it was damaged "
+            "or written by a newer codelake: upgrade, or delete the folder and index again"
+        )
+        raise StoreError(message) from error
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
+    """Put ``manifest`` in place of the record in ``folder``, in one step, and return it."""
+    written = replace(manifest, revision=manifest.revision + 1)
+    partial = folder / (FILE + ".partial")
+    with store_errors(folder, "write the store's record"):
+        with partial.open("w", encoding="utf-8") as file:
+            json.dump(asdict(written), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(folder / FILE)
+    return written

@@ -1,0 +1,234 @@
+"""The tables as a search reads them: filters first, then the best, ties by row id."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from lance.query import CombinedFieldsQuery, FullTextQuery, MatchQuery
+from numpy.typing import NDArray
+
+from codelake.errors import StoreError, UsageError
+from codelake.schemas import TableSpec
+from codelake.search.tables import WORD_COLUMNS, Filters
+from resources.store.errors import store_errors
+from resources.store.predicates import filter_predicate, groups_of, is_one_of, matches
+from resources.store.specs import MODEL_COLUMN, SEARCHED, vector_column, vector_models
+
+# Rows fetched beyond k, so that rows with the k-th score are rarely cut apart.
+_SPARE: Final = 16
+
+# A vector index answers with recall above 0.95 from these on, measured in docs/store.md.
+_PROBES: Final = 50
+_REFINE: Final = 5
+
+_PATTERN_COLUMNS: Final = {"chunks": ("text",), "symbols": ("body", "signature")}
+
+
+class LanceTables:
+    """``chunks`` and ``symbols`` at one moment; later writes are not seen.
+
+    Args:
+        folder: the store, for messages.
+        datasets: the tables.
+        specs: their shapes.
+        model_id: the model whose vectors searches use.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        datasets: Mapping[str, lance.LanceDataset],
+        specs: Mapping[str, TableSpec],
+        model_id: str,
+    ) -> None:
+        """Take the open tables."""
+        self.model_id = model_id
+        self._folder = folder
+        self._datasets = datasets
+        self._specs = specs
+
+    def nearest(
+        self, table: str, vectors: NDArray[np.float32], *, model_id: str, k: int, filters: Filters
+    ) -> list[pa.Table]:
+        """Return per query vector the ``k`` nearest rows: row id and score (cosine).
+
+        A store without vectors yet answers with no rows.
+
+        Raises:
+            StoreError: the vectors of the store are of another model.
+        """
+        dimension = self._dimension(table, model_id)
+        if dimension is None or not len(vectors):
+            return [_no_hits(SEARCHED[table]) for _ in vectors]
+        queries = np.atleast_2d(np.asarray(vectors, np.float32))
+        if queries.shape[1] != dimension:
+            message = f"vectors of {model_id!r} have {dimension} numbers, not {queries.shape[1]}"
+            raise StoreError(message)
+        column = vector_column(model_id)
+        predicate = filter_predicate(filters)
+        return [self._nearest_one(table, column, query, k, predicate) for query in queries]
+
+    def match(self, table: str, text: str, *, k: int, filters: Filters) -> pa.Table:
+        """Return the ``k`` best rows by BM25 over identifier-split words: row id and score."""
+        if not text.strip():
+            return _no_hits(SEARCHED[table])
+        query = _words_query(table, text)
+        predicate = filter_predicate(filters)
+
+        def fetch(count: int) -> pa.Table:
+            return self._read(
+                table,
+                columns=[SEARCHED[table], "_score"],
+                filter=predicate,
+                prefilter=True,
+                full_text_query=query,
+                limit=count,
+                disable_scoring_autoprojection=True,
+            )
+
+        return _best(fetch, SEARCHED[table], "_score", k)
+
+    def equal(
+        self, table: str, column: str, values: Sequence[str], *, k: int, filters: Filters
+    ) -> pa.Table:
+        """Return at most ``k`` whole rows (no vector) whose ``column`` is one of ``values``."""
+        return self._first(table, filter_predicate(filters, is_one_of(column, values)), k)
+
+    def matches_pattern(self, table: str, pattern: str, *, k: int, filters: Filters) -> pa.Table:
+        """Return at most ``k`` whole rows whose text or body matches a regular expression.
+
+        Raises:
+            UsageError: the expression cannot be read.
+        """
+        found = " OR ".join(matches(column, pattern) for column in _PATTERN_COLUMNS[table])
+        try:
+            return self._first(table, filter_predicate(filters, f"({found})"), k)
+        except StoreError as error:
+            if "regex" not in str(error).lower():
+                raise
+            message = f"the pattern {pattern!r} is no regular expression: {_reason(error)}"
+            raise UsageError(message) from error
+
+    def rows(self, table: str, ids: Sequence[str], *, columns: Sequence[str] = ()) -> pa.Table:
+        """Return the rows with these ids, in their order; unknown ids are left out.
+
+        Args:
+            table: chunks or symbols.
+            ids: row ids.
+            columns: the columns to read; none means all but the vector.
+        """
+        id_column = SEARCHED[table]
+        wanted = list(columns) or self._specs[table].schema.names
+        read = wanted if id_column in wanted else [*wanted, id_column]
+        found = self._by_ids(table, ids, read)
+        places = pc.index_in(pa.array(ids, pa.string()), found[id_column].combine_chunks())
+        return found.take(places.drop_null()).select(wanted)
+
+    def vectors(self, table: str, ids: Sequence[str], *, model_id: str) -> NDArray[np.float32]:
+        """Return the vectors of these rows, in their order; zeros where there is none yet."""
+        dimension = self._dimension(table, model_id)
+        if dimension is None:
+            return np.zeros((len(ids), 0), np.float32)
+        column = vector_column(model_id)
+        found = self._by_ids(table, ids, [SEARCHED[table], column])
+        found = found.filter(pc.is_valid(found[column]))
+        places = pc.index_in(pa.array(ids, pa.string()), found[SEARCHED[table]].combine_chunks())
+        known = places.is_valid().to_numpy(zero_copy_only=False)
+        flat = found[column].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        result = np.zeros((len(ids), dimension), np.float32)
+        result[known] = flat.reshape(-1, dimension)[places.drop_null().to_numpy()]
+        return result
+
+    def coverage(self, table: str) -> dict[str, int]:
+        """Return the number of rows by the model of their vector; ``""`` counts those without."""
+        models = self._read(table, columns=[MODEL_COLUMN])[MODEL_COLUMN]
+        return {item["values"]: item["counts"] for item in pc.value_counts(models).to_pylist()}
+
+    def _nearest_one(
+        self, table: str, column: str, query: NDArray[np.float32], k: int, predicate: str | None
+    ) -> pa.Table:
+        def fetch(count: int) -> pa.Table:
+            found = self._read(
+                table,
+                columns=[SEARCHED[table], "_distance"],
+                filter=predicate,
+                prefilter=True,
+                nearest={
+                    "column": column,
+                    "q": query,
+                    "k": count,
+                    "metric": "dot",
+                    "nprobes": _PROBES,
+                    "refine_factor": _REFINE,
+                },
+                disable_scoring_autoprojection=True,
+            )
+            # Lance's dot distance is one minus the product; of unit vectors that is the cosine
+            score = pc.subtract(1.0, pc.cast(found["_distance"], pa.float64()))
+            return pa.table({SEARCHED[table]: found[SEARCHED[table]], "_score": score})
+
+        return _best(fetch, SEARCHED[table], "_score", k)
+
+    def _first(self, table: str, predicate: str | None, k: int) -> pa.Table:
+        """Return whole rows, the first ``k`` by the table's key."""
+        spec = self._specs[table]
+        keys = self._read(table, columns=list(spec.key), filter=predicate)
+        order = [(name, "ascending") for name in spec.key]
+        first = keys.take(pc.select_k_unstable(keys, min(k, keys.num_rows), order))
+        return self.rows(table, first[SEARCHED[table]].to_pylist())
+
+    def _by_ids(self, table: str, ids: Sequence[str], columns: list[str]) -> pa.Table:
+        groups = groups_of(SEARCHED[table], dict.fromkeys(ids))
+        parts = [self._read(table, columns=columns, filter=group) for group in groups]
+        return pa.concat_tables(parts) if parts else self._read(table, columns=columns, limit=0)
+
+    def _dimension(self, table: str, model_id: str) -> int | None:
+        models = vector_models(self._datasets[table].schema)
+        if models and model_id not in models:
+            message = (
+                f"the vectors in {self._folder} are of model {', '.join(models)}, the question's "
+                f"is of {model_id}: search with that embedder, or index again with this one"
+            )
+            raise StoreError(message)
+        return models.get(model_id)
+
+    def _read(self, table: str, **options: Any) -> pa.Table:  # noqa: ANN401 - Lance's own options
+        with store_errors(self._folder, f"search table {table!r}"):
+            return self._datasets[table].to_table(**options)
+
+
+def _words_query(table: str, text: str) -> FullTextQuery:
+    weights = WORD_COLUMNS[table]
+    if len(weights) == 1:
+        return MatchQuery(text, next(iter(weights)))
+    return CombinedFieldsQuery(text, list(weights), boosts=list(weights.values()))
+
+
+def _best(fetch: Callable[[int], pa.Table], id_column: str, score: str, k: int) -> pa.Table:
+    """Take the ``k`` best, ties by row id, whatever order the engine finds ties in.
+
+    If the last row fetched ties with the k-th, more rows are fetched until the tie is whole.
+    """
+    count = k + _SPARE
+    while True:
+        found = fetch(count)
+        hits = pa.table(
+            {id_column: found[id_column], "score": pc.cast(found[score], pa.float64())}
+        ).sort_by([("score", "descending"), (id_column, "ascending")])
+        is_all = found.num_rows < count
+        if is_all or hits["score"][k - 1].as_py() > hits["score"][-1].as_py():
+            return hits.slice(0, k)
+        count *= 4
+
+
+def _no_hits(id_column: str) -> pa.Table:
+    return pa.table({id_column: pa.array([], pa.string()), "score": pa.array([], pa.float64())})
+
+
+def _reason(error: StoreError) -> str:
+    lines = str(error.__cause__).splitlines()
+    return next((line for line in reversed(lines) if line.startswith("error:")), lines[0])

@@ -1,0 +1,76 @@
+"""The shapes of the stored tables: the stages' shapes, with the model of each row's vector."""
+
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Final
+
+import pyarrow as pa
+
+from codelake.schemas import CHUNKS, EMBEDDINGS, FILES, REPOSITORIES, SYMBOLS, TableSpec, column
+
+MODEL_COLUMN: Final = "model_id"
+
+_MODEL: Final = column(
+    MODEL_COLUMN, pa.string(), "model of the row's newest vector; empty while it has none"
+)
+_MODEL_KEY: Final = b"model_id"
+
+
+def _without(spec: TableSpec, *names: str) -> TableSpec:
+    return replace(spec, columns=tuple(c for c in spec.columns if c.name not in names))
+
+
+def _with_model(spec: TableSpec) -> TableSpec:
+    return replace(spec, columns=(*spec.columns, _MODEL))
+
+
+STORED: Final[dict[str, TableSpec]] = {
+    spec.name: spec
+    for spec in (
+        REPOSITORIES,
+        _without(FILES, "status", "content"),
+        _with_model(CHUNKS),
+        _with_model(SYMBOLS),
+        EMBEDDINGS,
+    )
+}
+
+# What tells one row of a table from another; a write replaces rows by it.
+IDENTITY: Final[dict[str, tuple[str, ...]]] = {
+    "repositories": ("repository",),
+    "files": ("repository", "path"),
+    "chunks": ("chunk_id",),
+    "symbols": ("symbol_id",),
+    "embeddings": ("model_id", "text_hash"),
+}
+
+# Tables whose rows are searched, each with the column that identifies a row.
+SEARCHED: Final[dict[str, str]] = {"chunks": "chunk_id", "symbols": "symbol_id"}
+
+
+def given_spec(table: str) -> TableSpec:
+    """Return the shape in which a stage hands rows to the stored ``table``."""
+    spec = STORED[table]
+    return _without(spec, MODEL_COLUMN) if table in SEARCHED else spec
+
+
+def vector_column(model_id: str) -> str:
+    """Return the name of the column that holds the vectors of ``model_id``."""
+    return "vector_" + blake2b(model_id.encode(), digest_size=4).hexdigest()
+
+
+def vector_field(model_id: str, dimension: int) -> pa.Field:
+    """Return the column for vectors of ``model_id``: float16, no value while there is none."""
+    metadata = {_MODEL_KEY: model_id.encode(), b"doc": b"unit vector of the row's embedded text"}
+    return pa.field(
+        vector_column(model_id), pa.list_(pa.float16(), dimension), nullable=True, metadata=metadata
+    )
+
+
+def vector_models(schema: pa.Schema) -> dict[str, int]:
+    """Return the models whose vectors a stored table has columns for, with their dimensions."""
+    return {
+        field.metadata[_MODEL_KEY].decode(): field.type.list_size
+        for field in schema
+        if field.metadata and _MODEL_KEY in field.metadata
+    }

@@ -1,0 +1,220 @@
+"""Vectors: kept once a text and model, and copied into the rows that have the text."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import lance
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from lance.fragment import FragmentMetadata
+from numpy.typing import NDArray
+
+from codelake.errors import EmbeddingError
+from codelake.schemas import EMBEDDINGS
+from resources.store.predicates import GROUP_VALUES, all_of, differs, equals, is_one_of
+from resources.store.specs import MODEL_COLUMN, vector_column
+
+# float16 keeps three digits: a unit vector's length comes back within this of one.
+_LENGTH_TOLERANCE: Final = 0.01
+_PENDING_ROWS: Final = 4096
+
+Vectors = NDArray[np.float16]
+Lookup = Callable[[str, Sequence[str]], tuple[NDArray[np.bool_], Vectors]]
+
+
+def check_vectors(table: pa.Table, dimensions: dict[str, int]) -> None:
+    """Refuse rows of ``EMBEDDINGS`` that would be found nowhere or spoil a search.
+
+    Args:
+        table: the rows.
+        dimensions: the dimension of each model the store has columns for.
+
+    Raises:
+        SchemaError: the table has another shape.
+        EmbeddingError: a vector is of the wrong length, not finite or not a unit vector.
+    """
+    EMBEDDINGS.check(table)
+    for model_id in pc.unique(table["model_id"]).to_pylist():
+        if model_id not in dimensions:
+            message = f"model {model_id!r} is not in use in this store: call use_model first"
+            raise EmbeddingError(message)
+        rows = table.filter(pc.equal(table["model_id"], model_id))
+        _check_model(rows, model_id, dimensions[model_id])
+
+
+def _check_model(rows: pa.Table, model_id: str, dimension: int) -> None:
+    lengths = pc.list_value_length(rows["vector"])
+    _refuse(
+        rows,
+        pc.not_equal(lengths, dimension).to_numpy(),
+        f"not {dimension} numbers, which {model_id!r} has",
+    )
+    vectors = matrix(rows["vector"], dimension).astype(np.float32)
+    _refuse(rows, np.logical_not(np.isfinite(vectors).all(axis=1)), "NaN or infinity in it")
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    _refuse(
+        rows,
+        np.greater(np.abs(norms - 1), _LENGTH_TOLERANCE),
+        "not the length one (zero, or unscaled)",
+    )
+
+
+def _refuse(rows: pa.Table, bad: NDArray[np.bool_], reason: str) -> None:
+    if bad.any():
+        first = rows["text_hash"][int(np.argmax(bad))].as_py()
+        message = f"{int(bad.sum())} vectors refused, the first of text {first}: {reason}"
+        raise EmbeddingError(message)
+
+
+def matrix(column: pa.ChunkedArray | pa.Array, dimension: int) -> Vectors:
+    """Return a column of vectors, none of them missing, as rows of a matrix."""
+    arrays = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    parts = [array.flatten().to_numpy(zero_copy_only=False) for array in arrays]
+    flat = np.concatenate(parts) if parts else np.empty(0, np.float16)
+    return flat.reshape(-1, dimension)
+
+
+def vector_array(vectors: Vectors, known: NDArray[np.bool_]) -> pa.FixedSizeListArray:
+    """Return ``vectors`` as an Arrow column with no value where ``known`` is false."""
+    flat = pa.array(np.ascontiguousarray(vectors, dtype=np.float16).ravel())
+    return pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1], mask=pa.array(~known))
+
+
+def look_up(
+    dataset: lance.LanceDataset, model_id: str, hashes: Sequence[str], dimension: int
+) -> tuple[NDArray[np.bool_], Vectors]:
+    """Return for each text hash whether its vector is stored, and the vectors (else zeros)."""
+    known = np.zeros(len(hashes), np.bool_)
+    vectors = np.zeros((len(hashes), dimension), np.float16)
+    wanted = pa.array(hashes, pa.string())
+    for group in _groups(pc.unique(wanted)):
+        found = dataset.to_table(
+            columns=["text_hash", "vector"], filter=_of_model(model_id, group.to_pylist())
+        )
+        if not found.num_rows:
+            continue
+        places = pc.index_in(wanted, value_set=found["text_hash"].combine_chunks())
+        hit = places.is_valid().to_numpy(zero_copy_only=False)
+        rows = places.drop_null().to_numpy()
+        known |= hit
+        vectors[hit] = matrix(found["vector"], dimension)[rows]
+    return known, vectors
+
+
+def known_hashes(dataset: lance.LanceDataset, model_id: str, hashes: Sequence[str]) -> set[str]:
+    """Return those of ``hashes`` whose vectors are stored."""
+    known: set[str] = set()
+    for group in _groups(pa.array(hashes, pa.string())):
+        predicate = _of_model(model_id, group.to_pylist())
+        known.update(dataset.to_table(["text_hash"], predicate)["text_hash"].to_pylist())
+    return known
+
+
+def _of_model(model_id: str, hashes: list[str]) -> str | None:
+    return all_of([equals("model_id", model_id), is_one_of("text_hash", hashes)])
+
+
+def _groups(values: pa.Array) -> Iterator[pa.Array]:
+    for start in range(0, len(values), GROUP_VALUES):
+        yield values.slice(start, GROUP_VALUES)
+
+
+def with_vectors(
+    batch: pa.RecordBatch, schema: pa.Schema, models: dict[str, int], look: Lookup
+) -> pa.RecordBatch:
+    """Return rows of a stage as rows of the store: with what vectors are known for their texts.
+
+    Args:
+        batch: the rows.
+        schema: the stored table's schema.
+        models: dimension of each model the table has a column for, the one to come first.
+        look: finds vectors by model and text hashes.
+    """
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    hashes = batch.column("text_hash").to_pylist()
+    newest = np.full(batch.num_rows, "", dtype=object)
+    for model_id, dimension in models.items():
+        known, vectors = look(model_id, hashes)
+        columns[vector_column(model_id)] = (
+            vector_array(vectors, known)
+            if known.any()
+            else pa.nulls(batch.num_rows, pa.list_(pa.float16(), dimension))
+        )
+        newest[known & (newest == "")] = model_id
+    columns[MODEL_COLUMN] = pa.array(newest, pa.string())
+    return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
+
+
+def pending_texts(
+    datasets: Sequence[lance.LanceDataset], embeddings: lance.LanceDataset, model_id: str
+) -> Iterator[tuple[str, str]]:
+    """Yield each text without a stored vector of ``model_id`` once: its hash and itself."""
+    seen: set[str] = set()
+    for dataset in datasets:
+        batches = dataset.to_batches(
+            columns=["text_hash", "embedded_text"],
+            filter=differs(MODEL_COLUMN, model_id),
+            batch_size=_PENDING_ROWS,
+        )
+        for batch in batches:
+            hashes = batch.column("text_hash").to_pylist()
+            new = {h: row for row, h in enumerate(hashes) if h not in seen}
+            seen |= new.keys()
+            known = known_hashes(embeddings, model_id, list(new)) if new else set()
+            texts = batch.column("embedded_text")
+            for text_hash, row in new.items():
+                if text_hash not in known:
+                    yield text_hash, texts[row].as_py()
+
+
+def fill(dataset: lance.LanceDataset, model_id: str, look: Lookup) -> int:
+    """Copy known vectors of ``model_id`` into the rows that lack them, in one commit.
+
+    Only the vector and its model are rewritten, fragment by fragment: indexes on other columns
+    keep covering the rows.
+
+    Returns:
+        The number of rows that got a vector.
+    """
+    updated: list[FragmentMetadata] = []
+    fields: list[int] = []
+    count = 0
+    for fragment in dataset.get_fragments():
+        rows = fragment.to_table(
+            columns=["text_hash"], filter=differs(MODEL_COLUMN, model_id), with_row_id=True
+        )
+        filled = _filled(rows, model_id, look)
+        if not filled.num_rows:
+            continue
+        metadata, fields = fragment.update_columns(filled)
+        updated.append(metadata)
+        count += filled.num_rows
+    if updated:
+        operation = lance.LanceOperation.Update(updated_fragments=updated, fields_modified=fields)
+        lance.LanceDataset.commit(dataset, operation, read_version=dataset.version)
+    return count
+
+
+def _filled(rows: pa.Table, model_id: str, look: Lookup) -> pa.Table:
+    known, vectors = look(model_id, rows["text_hash"].to_pylist())
+    columns = {
+        "_rowid": rows["_rowid"].filter(pa.array(known)),
+        MODEL_COLUMN: pa.array([model_id] * int(known.sum()), pa.string()),
+        vector_column(model_id): vector_array(vectors[known], known[known]),
+    }
+    return pa.table(columns)
+
+
+def not_kept(table: pa.Table, dataset: lance.LanceDataset) -> pa.Table:
+    """Return the rows of ``table`` that are not in ``dataset``, each model and text once."""
+    keep = np.zeros(table.num_rows, np.bool_)
+    models = table["model_id"].to_pylist()
+    hashes = table["text_hash"].to_pylist()
+    by_model: dict[str, dict[str, int]] = {}
+    for row, (model_id, text_hash) in enumerate(zip(models, hashes, strict=True)):
+        by_model.setdefault(model_id, {}).setdefault(text_hash, row)
+    for model_id, places in by_model.items():
+        known = known_hashes(dataset, model_id, list(places))
+        keep[[row for text_hash, row in places.items() if text_hash not in known]] = True
+    return table.filter(pa.array(keep))
