@@ -13,8 +13,9 @@ _WORD = r"[^\W\d]\w*"
 _CODE_TOKEN: Final = re.compile(rf"[@$#]?{_WORD}(?:(?:\.|::|->|#){_WORD})*[!?]?(?:\(\))?")
 _QUOTED: Final = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)")
 _CODE_SHAPE: Final = re.compile(
-    r"\w_+\w|^_+\w|[^\W\d_][\da-z]*[a-z][A-Z]|[A-Z]{2}[a-z]|::|->|\w\.\w|\(\)$|^[@$]|[a-z]\d"
+    r"\w_+\w|^_+\w|[^\W\d_][\da-z]*[a-z][A-Z]|[A-Z]{2}[a-z]|::|->|\w\w\.\w\w|\(\)$|^[@$]|[a-z]\d"
 )
+_FILE: Final = re.compile(r"[\w./-]*\w\.[a-z]{1,5}\b")
 _DEFINED: Final = re.compile(
     rf"\b(?:where|how) (?:is|are|does) (?:the )?({_WORD}) (?:defined|declared|implemented)\b"
     rf"|\b(?:definition|declaration|implementation|source|signature) of (?:the )?({_WORD})\b"
@@ -32,6 +33,8 @@ _MESSAGE: Final = re.compile(
     r"|could not|unable|invalid|unexpected|unknown|missing|undefined|not found|must)\b",
     re.IGNORECASE,
 )
+# The class in front of a message is raised in many places, the message in one.
+_RAISED: Final = re.compile(r"^\s*(?:[\w.]+\.)?\w*(?:Error|Exception|Warning|panic|fatal)\s*:\s*")
 _SHORTEST_PIECE: Final = 8  # characters; a shorter piece of a message stands everywhere
 
 _WANTS: Final[dict[str, re.Pattern[str]]] = {
@@ -55,6 +58,7 @@ class Question:
         names: identifiers whose definition is asked for, without their outer names.
         qualified: the same with outer names joined by ``.``.
         natural: the natural name of each of ``names``, and of the whole question.
+        files: what looks like the name or the end of the path of a file.
         pieces: texts that should stand word for word, lower case, without run-time values.
         wants: kinds of code asked for: test, generated, vendored, documentation.
         tests_first: tests are the object of the question, not only mentioned.
@@ -64,6 +68,7 @@ class Question:
     names: tuple[str, ...]
     qualified: tuple[str, ...]
     natural: tuple[str, ...]
+    files: tuple[str, ...]
     pieces: tuple[str, ...]
     wants: frozenset[str]
     tests_first: bool
@@ -75,7 +80,8 @@ def read_question(text: str) -> Question:
     >>> read_question("where is parseHTTPRetryAfter defined").names
     ('parseHTTPRetryAfter',)
     """
-    qualified = _names(text)
+    pieces = _pieces(text)
+    qualified = _names(text, is_message=bool(pieces))
     names = tuple(dict.fromkeys(_JOINT.split(name)[-1] for name in qualified))
     words = natural_name(text)
     natural = tuple(dict.fromkeys([words, *(natural_name(name) for name in names)]))
@@ -84,21 +90,27 @@ def read_question(text: str) -> Question:
         names,
         tuple(_JOINT.sub(".", name) for name in qualified),
         tuple(name for name in natural if name),
-        _pieces(text),
+        tuple(dict.fromkeys(_FILE.findall(text))),
+        pieces,
         frozenset(kind for kind, pattern in _WANTS.items() if pattern.search(words)),
         bool(_TESTS_FIRST.search(words)),
     )
 
 
-def _names(text: str) -> list[str]:
+def _names(text: str, *, is_message: bool) -> list[str]:
     stripped = text.strip().strip("`'\"")
     if _CODE_TOKEN.fullmatch(stripped):
         return [_bare(stripped)]
-    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
-    found = [token for token in quoted if _CODE_TOKEN.fullmatch(token)]
+    if is_message:  # what a message quotes are values
+        text = _VARIABLE.sub(" ", _RAISED.sub("", text))
+    found = [token for token in _quoted(text) if _CODE_TOKEN.fullmatch(token)]
     found += [next(filter(None, match.groups())) for match in _DEFINED.finditer(text)]
     found += [token for token in _CODE_TOKEN.findall(text) if _CODE_SHAPE.search(token)]
     return list(dict.fromkeys(_bare(token) for token in found))[:_MOST_NAMES]
+
+
+def _quoted(text: str) -> list[str]:
+    return [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
 
 
 def _bare(token: str) -> str:
@@ -106,9 +118,8 @@ def _bare(token: str) -> str:
 
 
 def _pieces(text: str) -> tuple[str, ...]:
-    quoted = [next(filter(None, match.groups())) for match in _QUOTED.finditer(text)]
-    pieces = [token for token in quoted if not _CODE_TOKEN.fullmatch(token)]
+    pieces = [token for token in _quoted(text) if not _CODE_TOKEN.fullmatch(token)]
     if _MESSAGE.search(text):
-        pieces += _VARIABLE.split(text)
+        pieces += _VARIABLE.split(_RAISED.sub("", text))
     cleaned = (piece.strip(" \t.,:;'\"`()").lower() for piece in pieces)
     return tuple(dict.fromkeys(p for p in cleaned if len(p) >= _SHORTEST_PIECE and " " in p))

@@ -55,9 +55,19 @@ class SearchTables(Protocol):
         ...
 
     def equal(
-        self, table: str, column: str, values: Sequence[str], *, k: int, filters: Filters
+        self,
+        table: str,
+        column: str,
+        values: Sequence[str],
+        *,
+        k: int,
+        filters: Filters,
+        columns: Sequence[str] = (),
     ) -> pa.Table:
-        """Return at most ``k`` whole rows (no vector) whose ``column`` is one of ``values``."""
+        """Return at most ``k`` rows whose ``column`` is one of ``values``, in key order.
+
+        ``columns`` are what is read; none named means all but the vector.
+        """
         ...
 
     def matches_pattern(self, table: str, pattern: str, *, k: int, filters: Filters) -> pa.Table:

@@ -1,0 +1,203 @@
+"""Rows that may answer a question, with what each ranking says about them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pyarrow as pa
+
+from codelake.search.questions import Question
+from codelake.search.tables import ID_COLUMNS, Filters, SearchTables
+
+Key = tuple[str, str]
+"""Table and row id."""
+
+_PLACE: Final = (
+    "repository",
+    "path",
+    "language",
+    "start_line",
+    "end_line",
+    "kind",
+    "name",
+    "content_hash",
+)
+_FLAGS: Final = ("test", "generated", "vendored", "documentation")
+_SHARED: Final = (*_PLACE, *(f"is_{flag}" for flag in _FLAGS))
+_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "chunks": ("chunk_id", *_SHARED, "scope", "text"),
+    "symbols": (
+        *("symbol_id", *_SHARED, "qualified_name", "natural_name"),
+        *("signature", "doc", "body"),
+    ),
+}
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One stored row on its way to become a hit.
+
+    Args:
+        signals: what each ranking gave, by name: dense, words, rerank, exact, literal.
+        score: what the signals add up to.
+        members: rows of the same place or text that were folded into this one.
+    """
+
+    table: str
+    id: str
+    repository: str
+    path: str
+    language: str
+    start_line: int
+    end_line: int
+    kind: str
+    name: str
+    content_hash: str
+    flags: frozenset[str]
+    qualified_name: str
+    text: str
+    natural_name: str = ""
+    signature: str = ""
+    doc: str = ""
+    signals: dict[str, float] = field(default_factory=dict)
+    score: float = 0.0
+    hop: int = 0
+    seed: str = ""
+    lines: tuple[int, ...] = ()
+    queries: tuple[str, ...] = ()
+    members: list["Candidate"] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        """Return table and row id."""
+        return self.table, self.id
+
+    @property
+    def order(self) -> tuple[float, str, str, int, str, str]:
+        """Return the sort key: best first, ties by place, never by chance."""
+        return (
+            -round(self.score, 9),
+            self.repository,
+            self.path,
+            self.start_line,
+            self.table,
+            self.id,
+        )
+
+
+def read_candidates(table: str, rows: pa.Table) -> list[Candidate]:
+    """Turn stored rows into candidates without a score."""
+    build = _symbol if table == "symbols" else _chunk
+    return [build(row) for row in rows.select(_COLUMNS[table]).to_pylist()]
+
+
+def read_rows(tables: SearchTables, table: str, ids: Sequence[str]) -> list[Candidate]:
+    """Read stored rows by id as candidates without a score."""
+    if not ids:
+        return []
+    return read_candidates(table, tables.rows(table, ids, columns=_COLUMNS[table]))
+
+
+def _chunk(row: Mapping[str, Any]) -> Candidate:
+    return Candidate(
+        "chunks",
+        row["chunk_id"],
+        **{name: row[name] for name in _PLACE},
+        flags=_flags(row),
+        qualified_name=row["scope"],
+        text=row["text"],
+    )
+
+
+def _symbol(row: Mapping[str, Any]) -> Candidate:
+    return Candidate(
+        "symbols",
+        row["symbol_id"],
+        **{name: row[name] for name in _PLACE},
+        flags=_flags(row),
+        qualified_name=row["qualified_name"],
+        text=row["body"],
+        natural_name=row["natural_name"],
+        signature=row["signature"],
+        doc=row["doc"],
+    )
+
+
+def _flags(row: Mapping[str, Any]) -> frozenset[str]:
+    return frozenset(flag for flag in _FLAGS if row[f"is_{flag}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Where candidates are looked for, and how many rows each ranking gives.
+
+    Args:
+        by_words: whether words and names are looked up too.
+        names: the tables.
+    """
+
+    tables: SearchTables
+    filters: Filters
+    depth: int
+    by_words: bool = True
+    names: tuple[str, ...] = ("chunks", "symbols")
+
+    def find(
+        self, question: Question, nearest: Mapping[str, pa.Table]
+    ) -> tuple[list[Candidate], bool]:
+        """Return the rows some ranking names, and whether any ranking has more to give.
+
+        ``nearest`` holds, by table, the rows nearest to the question's vector.
+        """
+        found: list[Candidate] = []
+        has_more = False
+        for table in self.names:
+            signals: dict[str, dict[str, float]] = {}
+            rankings = {"dense": nearest[table]} if table in nearest else {}
+            if self.by_words:
+                rankings["words"] = self.tables.match(
+                    table, question.text, k=self.depth, filters=self.filters
+                )
+            for signal, ranking in rankings.items():
+                has_more |= ranking.num_rows >= self.depth
+                for row_id, score in _scaled(table, ranking):
+                    signals.setdefault(row_id, {})[signal] = score
+            if table == "symbols" and self.by_words:
+                for row_id in self._defined(question):
+                    signals.setdefault(row_id, {})
+            found += self._read(table, signals)
+        return found, has_more
+
+    def _defined(self, question: Question) -> list[str]:
+        wanted = {"name": question.names, "natural_name": question.natural}
+        return [
+            row_id
+            for column, values in wanted.items()
+            if values
+            for row_id in self.tables.equal(
+                "symbols",
+                column,
+                values,
+                k=self.depth,
+                filters=self.filters,
+                columns=("symbol_id",),
+            )
+            .column("symbol_id")
+            .to_pylist()
+        ]
+
+    def _read(self, table: str, signals: Mapping[str, dict[str, float]]) -> list[Candidate]:
+        candidates = read_rows(self.tables, table, list(signals))
+        for candidate in candidates:
+            candidate.signals.update(signals[candidate.id])
+        return candidates
+
+
+def _scaled(table: str, ranking: pa.Table) -> Iterable[tuple[str, float]]:
+    """Return ids with their score as a share of the best one; at most 1, never below 0."""
+    scores = ranking.column("score").to_pylist()
+    top = max(scores, default=0.0)
+    if top <= 0:
+        return []
+    ids = ranking.column(ID_COLUMNS[table]).to_pylist()
+    return [(i, max(score, 0.0) / top) for i, score in zip(ids, scores, strict=True)]

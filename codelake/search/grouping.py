@@ -1,0 +1,94 @@
+"""From scored candidates to places: one hit per place and per text, files sharing the answer."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from codelake.search.candidates import Candidate
+from codelake.settings import RankingSettings
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What has been chosen so far, by file and by text."""
+
+    all: list[Candidate] = field(default_factory=list)
+    by_file: dict[tuple[str, str], list[Candidate]] = field(default_factory=dict)
+    by_text: dict[str, Candidate] = field(default_factory=dict)
+
+    def same(self, candidate: Candidate) -> Candidate | None:
+        """Return the chosen candidate of the same text or, by more than half, the same lines."""
+        twin = self.by_text.get(candidate.content_hash)
+        if twin is not None:
+            return twin
+        file = self.by_file.get((candidate.repository, candidate.path), ())
+        return next((kept for kept in file if is_overlapping(kept, candidate)), None)
+
+    def add(self, candidate: Candidate) -> None:
+        self.all.append(candidate)
+        self.by_file.setdefault((candidate.repository, candidate.path), []).append(candidate)
+        self.by_text[candidate.content_hash] = candidate
+
+    def fold(self, candidate: Candidate, into: Candidate) -> None:
+        """Fold a candidate into a chosen one; further copies of its text will follow it."""
+        into.members.append(candidate)
+        self.by_text.setdefault(candidate.content_hash, into)
+
+
+def is_overlapping(one: Candidate, other: Candidate) -> bool:
+    """Tell whether more than half of the lines of either lie in the other, in one file."""
+    if (one.repository, one.path) != (other.repository, other.path):
+        return False
+    shared = min(one.end_line, other.end_line) - max(one.start_line, other.start_line) + 1
+    shortest = min(one.end_line - one.start_line, other.end_line - other.start_line) + 1
+    return 2 * shared > shortest
+
+
+def group(candidates: Iterable[Candidate], ranking: RankingSettings) -> list[Candidate]:
+    """Fold candidates of one place or one text into the best of them and order the rest.
+
+    Rows of the same place that agree lift their hit by ``agreement_weight``. Copies elsewhere do
+    not: being copied is no merit.
+    """
+    chosen = fold_same(candidates)
+    for candidate in chosen:
+        rivals = (m.score for m in candidate.members if _is_other_view(m, candidate))
+        lift(candidate, ranking.agreement_weight * max(rivals, default=0.0))
+    return share_files(chosen, ranking.hits_per_file)
+
+
+def fold_same(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Return the best candidate of each place and text, with the others as its members."""
+    kept = _Kept()
+    for candidate in sorted(candidates, key=lambda c: c.order):
+        same = kept.same(candidate)
+        if same is None:
+            kept.add(candidate)
+        else:
+            kept.fold(candidate, same)
+    return kept.all
+
+
+def lift(candidate: Candidate, by: float) -> None:
+    """Raise a score because several finds agree."""
+    if by > 0:
+        candidate.signals["agreement"] = candidate.signals.get("agreement", 0.0) + by
+        candidate.score += by
+
+
+def _is_other_view(member: Candidate, candidate: Candidate) -> bool:
+    return member.table != candidate.table and is_overlapping(member, candidate)
+
+
+def share_files(candidates: Iterable[Candidate], most: int) -> list[Candidate]:
+    """Sort, and move what a file has beyond its share behind the first hits of the others."""
+    taken: Counter[tuple[str, str]] = Counter()
+    first: list[Candidate] = []
+    later: list[Candidate] = []
+    for candidate in sorted(candidates, key=lambda c: c.order):
+        file = (candidate.repository, candidate.path)
+        taken[file] += 1
+        (first if taken[file] <= most else later).append(candidate)
+    for candidate in later:
+        candidate.score = min(candidate.score, first[-1].score)
+    return first + later

@@ -1,0 +1,88 @@
+"""What a candidate's score is made of."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from codelake.search.candidates import Candidate
+from codelake.search.questions import Question
+from codelake.settings import RankingSettings, SearchSettings
+
+# Shares of the exact bonus. A name as written beats the same words in another style, and a
+# definition beats a mere use, which still beats what only has the words.
+_SAME_NAME: Final = 1.0
+_SAME_QUALIFIED_NAME: Final = 1.25
+_SAME_WORDS: Final = 0.6
+_USED: Final = 0.25
+
+# Factor of everything that is no test when tests are what the question is about.
+_NO_TEST: Final = 0.6
+
+
+def score_candidates(
+    candidates: Sequence[Candidate], question: Question, settings: SearchSettings
+) -> None:
+    """Set each candidate's score from its signals and the question."""
+    for candidate in candidates:
+        signals = candidate.signals
+        signals |= _exact_signals(candidate, question)
+        base = signals["rerank"] if "rerank" in signals else _fused(signals, settings.dense_weight)
+        bonus = settings.ranking.exact_bonus * signals.get("exact", 0.0)
+        bonus += settings.ranking.literal_bonus * signals.get("literal", 0.0)
+        weight = _weight(candidate, question, settings.ranking)
+        if weight != 1.0:
+            signals["weight"] = weight
+        candidate.score = (base + bonus) * weight
+
+
+def _fused(signals: dict[str, float], dense_weight: float) -> float:
+    dense, words = signals.get("dense", 0.0), signals.get("words", 0.0)
+    return dense_weight * dense + (1 - dense_weight) * words
+
+
+def _exact_signals(candidate: Candidate, question: Question) -> dict[str, float]:
+    exact = max(_defines(candidate, question), _uses(candidate, question))
+    literal = _literal(candidate.text, question.pieces)
+    return {k: v for k, v in (("exact", exact), ("literal", literal)) if v}
+
+
+def _defines(candidate: Candidate, question: Question) -> float:
+    if candidate.table != "symbols":
+        return 0.0
+    if candidate.name in question.names:
+        name = f".{candidate.qualified_name}"
+        is_qualified = any("." in q and name.endswith(f".{q}") for q in question.qualified)
+        return _SAME_QUALIFIED_NAME if is_qualified else _SAME_NAME
+    return _SAME_WORDS if candidate.natural_name in question.natural else 0.0
+
+
+def _uses(candidate: Candidate, question: Question) -> float:
+    text = candidate.text
+    if any(f"/{candidate.path}".endswith(f"/{file}") for file in question.files):
+        return _USED
+    for name in question.names:
+        if name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+            return _USED
+    return 0.0
+
+
+def _literal(text: str, pieces: Sequence[str]) -> float:
+    """Return the share of ``pieces``, by length, that stand in ``text``."""
+    if not pieces:
+        return 0.0
+    lowered = text.lower()
+    return sum(len(p) for p in pieces if p in lowered) / sum(map(len, pieces))
+
+
+def _weight(candidate: Candidate, question: Question, ranking: RankingSettings) -> float:
+    weights = {
+        "test": ranking.test_weight,
+        "generated": ranking.generated_weight,
+        "vendored": ranking.vendored_weight,
+        "documentation": ranking.documentation_weight,
+    }
+    unwanted = candidate.flags - question.wants
+    weight = min((weights[flag] for flag in unwanted), default=1.0)
+    if question.tests_first and "test" not in candidate.flags:
+        weight *= _NO_TEST
+    return weight

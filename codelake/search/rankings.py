@@ -1,0 +1,145 @@
+"""Rank the rows for each question of a call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from codelake.errors import EmbeddingError
+from codelake.search.candidates import Candidate, Recall
+from codelake.search.grouping import group
+from codelake.search.multihop import Clock, Walk
+from codelake.search.plans import Plan
+from codelake.search.questions import Question, read_question
+from codelake.search.ranking import score_candidates
+from codelake.search.tables import Filters, SearchTables
+from codelake.settings import SearchSettings
+
+# Rows taken from one ranking at most, where copies and overlaps eat up smaller cuts.
+_DEEPEST: Final = 3200
+_DEEPER: Final = 4  # factor from one cut to the next
+
+_Vector = NDArray[np.float32]
+
+
+@dataclass(slots=True)
+class Ranker:
+    """Ranks rows for questions by one plan.
+
+    Args:
+        k: hits wanted.
+        stopped: why each multi-hop walk ended.
+    """
+
+    plan: Plan
+    tables: SearchTables
+    filters: Filters
+    settings: SearchSettings
+    k: int
+    clock: Clock
+    stopped: list[str] = field(default_factory=list)
+
+    def rank(self, queries: Sequence[str]) -> dict[str, list[Candidate]]:
+        """Return the best ``k`` places for each question."""
+        vectors = self._embed(queries)
+        depth = max(self.settings.depth, 2 * self._wanted())
+        nearest = iter(self._nearest([v for v in vectors if v is not None], depth))
+        ranked: dict[str, list[Candidate]] = {}
+        for query, vector in zip(queries, vectors, strict=True):
+            own = next(nearest) if vector is not None else {}
+            question = read_question(query)
+            first = self._regular(question, vector, own, depth)
+            walked = self._walk(question, first) if self.plan.reranker else first
+            ranked[query] = walked[: self.k]
+        return ranked
+
+    def _wanted(self) -> int:
+        if self.plan.reranker is None:
+            return self.k
+        hop = self.settings.multihop
+        return max(self.k, min(hop.factor * self.k, hop.first_candidates))
+
+    def _embed(self, queries: Sequence[str]) -> list[_Vector | None]:
+        embedder = self.plan.embedder
+        if embedder is None:
+            return [None] * len(queries)
+        try:
+            embedded = embedder.embed_queries(queries)
+        except EmbeddingError as error:
+            if not self.plan.by_words:
+                raise
+            self.plan.notices.append(f"Answered by words alone: {error}")
+            return [None] * len(queries)
+        for position, reason in embedded.failures.items():
+            failed = f"{queries[position]!r} has no vector ({reason})"
+            self.plan.notices.append(f"Answered by words alone: {failed}.")
+        return [
+            None if position in embedded.failures else vector
+            for position, vector in enumerate(embedded.vectors)
+        ]
+
+    def _nearest(self, vectors: Sequence[_Vector], depth: int) -> list[dict[str, pa.Table]]:
+        if not vectors or self.plan.embedder is None:
+            return []
+        rankings = {
+            table: self.tables.nearest(
+                table,
+                np.stack(vectors),
+                model_id=self.plan.embedder.model_id,
+                k=depth,
+                filters=self.filters,
+            )
+            for table in self.plan.names
+        }
+        return [
+            {table: ranking[i] for table, ranking in rankings.items()} for i in range(len(vectors))
+        ]
+
+    def _regular(
+        self,
+        question: Question,
+        vector: _Vector | None,
+        nearest: dict[str, pa.Table],
+        depth: int,
+    ) -> list[Candidate]:
+        """Rank by vectors and words, looking deeper while copies leave fewer than ``k`` hits."""
+        wanted = self._wanted()
+        dense_weight = self.plan.dense_weight if vector is not None else 0.0
+        settings = self.settings.model_copy(update={"dense_weight": dense_weight})
+        asked = question if self.plan.by_words else replace(question, names=(), natural=())
+        while True:
+            recall = Recall(self.tables, self.filters, depth, self.plan.by_words, self.plan.names)
+            candidates, has_more = recall.find(asked, nearest)
+            score_candidates(candidates, asked, settings)
+            found = group(candidates, settings.ranking)
+            if len(found) >= wanted or not has_more or depth >= _DEEPEST:
+                return found[:wanted]
+            depth *= _DEEPER
+            if vector is not None:
+                nearest = self._nearest([vector], depth)[0]
+
+    def _walk(self, question: Question, first: list[Candidate]) -> list[Candidate]:
+        """Follow neighbours from ``first``; without an answer of the reranker, return it."""
+        if self.plan.reranker is None or self.plan.embedder is None:
+            return first
+        walk = Walk(
+            question.text,
+            self.tables,
+            self.plan.reranker,
+            self.plan.embedder.model_id,
+            self.filters,
+            self.settings.multihop,
+            self.clock,
+        )
+        try:
+            stopped = walk.run(first)
+        except EmbeddingError as error:
+            self.plan.mode = "hybrid"
+            self.plan.notices.append(f"Answered by hybrid, the reranker failed: {error}")
+            return first
+        self.stopped.append(stopped)
+        score_candidates(walk.pool, question, self.settings)
+        return group(walk.pool, self.settings.ranking)
