@@ -93,10 +93,20 @@ class LanceTables:
         return _best(fetch, SEARCHED[table], "_score", k)
 
     def equal(
-        self, table: str, column: str, values: Sequence[str], *, k: int, filters: Filters
+        self,
+        table: str,
+        column: str,
+        values: Sequence[str],
+        *,
+        k: int,
+        filters: Filters,
+        columns: Sequence[str] = (),
     ) -> pa.Table:
-        """Return at most ``k`` whole rows (no vector) whose ``column`` is one of ``values``."""
-        return self._first(table, filter_predicate(filters, is_one_of(column, values)), k)
+        """Return at most ``k`` rows whose ``column`` is one of ``values``, in key order.
+
+        ``columns`` are what is read; none named means all but the vector.
+        """
+        return self._first(table, filter_predicate(filters, is_one_of(column, values)), k, columns)
 
     def matches_pattern(self, table: str, pattern: str, *, k: int, filters: Filters) -> pa.Table:
         """Return at most ``k`` whole rows whose text or body matches a regular expression.
@@ -173,13 +183,15 @@ class LanceTables:
 
         return _best(fetch, SEARCHED[table], "_score", k)
 
-    def _first(self, table: str, predicate: str | None, k: int) -> pa.Table:
-        """Return whole rows, the first ``k`` by the table's key."""
+    def _first(
+        self, table: str, predicate: str | None, k: int, columns: Sequence[str] = ()
+    ) -> pa.Table:
+        """Return the first ``k`` rows by the table's key, whole if no column is named."""
         spec = self._specs[table]
         keys = self._read(table, columns=list(spec.key), filter=predicate)
         order = [(name, "ascending") for name in spec.key]
         first = keys.take(pc.select_k_unstable(keys, min(k, keys.num_rows), order))
-        return self.rows(table, first[SEARCHED[table]].to_pylist())
+        return self.rows(table, first[SEARCHED[table]].to_pylist(), columns=columns)
 
     def _by_ids(self, table: str, ids: Sequence[str], columns: list[str]) -> pa.Table:
         groups = groups_of(SEARCHED[table], dict.fromkeys(ids))
