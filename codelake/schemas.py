@@ -199,6 +199,9 @@ CHANGES: Final = TableSpec(
         *_WHERE,
         column("row_id", _S, "chunk_id or symbol_id"),
         column("change", _S, "unchanged, moved, added, modified or deleted"),
+        column(
+            "replaces", _S, "id of the stored row a modified one takes the place of, else empty"
+        ),
         column("text_hash", _S, "hash of the embedded text; empty if deleted"),
     ),
 )
