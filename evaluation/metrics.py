@@ -1,0 +1,256 @@
+"""Figures for one question: what a ranking of chunks finds of the lines that answer it.
+
+Everything is measured in two global coordinates of a snapshot: *lines* counted through all files
+one after the other, and *nws*, the non-whitespace characters before a place, counted likewise. A
+chunk is an interval in both. Standard measures come from ir-measures.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import ir_measures
+import numpy as np
+from ir_measures import RR, P, R, nDCG
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+BUDGET: Final = 10_000  # nws a reader gets: five chunks of the paper's 2,000
+BLOCK_LINES: Final = 50  # the paper's baseline, and the unit of its line mapping
+DEPTH: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """The chunks of a snapshot as intervals, one entry a chunk.
+
+    Args:
+        nws_start: nws before the chunk.
+        nws_end: nws before what follows it.
+        first_line: its first line in global lines, 0-based.
+        last_line: its last line, inclusive.
+        file: index of its file.
+    """
+
+    nws_start: Ints
+    nws_end: Ints
+    first_line: Ints
+    last_line: Ints
+    file: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The gold of one question in global coordinates.
+
+    Args:
+        lines: global lines, ascending and distinct, that have a non-whitespace character.
+        files: indexes of the files they are in, ascending.
+    """
+
+    lines: Ints
+    files: Ints
+
+
+def rank(scores: Floats) -> Ints:
+    """Return the chunks from the best to the worst; equal scores keep their order."""
+    return np.argsort(-scores, kind="stable")
+
+
+def relevant_pieces(pieces: Pieces, answer: Answer) -> Bools:
+    """Tell for each chunk whether one of its lines is gold."""
+    before = np.searchsorted(answer.lines, pieces.first_line, side="left")
+    until = np.searchsorted(answer.lines, pieces.last_line, side="right")
+    return until > before
+
+
+def standard_measures(
+    relevant: Bools, order: Ints, depth: int = DEPTH, *, ranked: int = 100
+) -> dict[str, float]:
+    """Return Recall@k, precision@k, nDCG@k, MRR and hit@k of one ranking.
+
+    Args:
+        relevant: whether each chunk answers the question.
+        order: chunks from the best to the worst.
+        depth: the ``k`` of the measures; MRR looks at ``ranked`` chunks.
+        ranked: chunks of the ranking that are handed to the measures.
+    """
+    measures = {
+        f"recall@{depth}": R @ depth,
+        f"precision@{depth}": P @ depth,
+        f"ndcg@{depth}": nDCG @ depth,
+        "mrr": RR @ ranked,
+    }
+    qrels = {"q": {str(index): 1 for index in np.flatnonzero(relevant)}}
+    # Ranks instead of scores: the measures break ties by name, we by place in the repository.
+    run = {"q": {str(index): float(-place) for place, index in enumerate(order[:ranked])}}
+    if not qrels["q"]:
+        return {**dict.fromkeys(measures, 0.0), f"hit@{depth}": 0.0}
+    found = ir_measures.calc_aggregate(list(measures.values()), qrels, run)
+    values = {name: float(found[measure]) for name, measure in measures.items()}
+    return {**values, f"hit@{depth}": float(relevant[order[:depth]].any())}
+
+
+@dataclass(frozen=True, slots=True)
+class LineMap:
+    """Which chunks lie on which lines, and which block of lines each line is in.
+
+    Args:
+        lines: a line and ...
+        chunks: ... a chunk on it, pair by pair, by ascending line.
+        block_of_line: block of every global line.
+        solid: blocks with a non-whitespace character, ascending: only these are ranked.
+    """
+
+    lines: Ints
+    chunks: Ints
+    block_of_line: Ints
+    solid: Ints
+
+
+def map_lines(pieces: Pieces, lines_of_file: Sequence[int], solid_lines: Ints) -> LineMap:
+    """Prepare the line mapping of a snapshot's chunks onto blocks of 50 lines.
+
+    Args:
+        pieces: the chunks.
+        lines_of_file: number of lines of each file.
+        solid_lines: global lines with a non-whitespace character, ascending.
+    """
+    counts = pieces.last_line - pieces.first_line + 1
+    chunks = np.repeat(np.arange(len(counts)), counts)
+    inside = np.arange(len(chunks)) - np.repeat(np.cumsum(counts) - counts, counts)
+    lines = pieces.first_line[chunks] + inside
+    by_line = np.argsort(lines, kind="stable")
+    blocks, first = [np.empty(0, np.int64)], 0
+    for length in lines_of_file:
+        blocks.append(first + np.arange(length) // BLOCK_LINES)
+        first += -(-length // BLOCK_LINES)
+    block_of_line = np.concatenate(blocks)
+    return LineMap(
+        lines[by_line], chunks[by_line], block_of_line, np.unique(block_of_line[solid_lines])
+    )
+
+
+def block_scores(scores: Floats, mapping: LineMap, how: Literal["max", "mean"]) -> Floats:
+    """Return the score of each solid block: the largest or the mean score of its lines.
+
+    A line takes the score of the chunk on it, the best one if there are several. Lines without a
+    chunk (blank ones between chunks) do not count.
+    """
+    if not len(mapping.lines):
+        return np.full(len(mapping.solid), -np.inf)
+    starts = np.flatnonzero(np.r_[True, np.diff(mapping.lines) > 0])
+    per_line = np.maximum.reduceat(scores[mapping.chunks], starts)
+    blocks = mapping.block_of_line[mapping.lines[starts]]
+    edges = np.flatnonzero(np.r_[True, np.diff(blocks) > 0])
+    if how == "max":
+        values = np.maximum.reduceat(per_line, edges)
+    else:
+        values = np.add.reduceat(per_line, edges) / np.diff(np.r_[edges, len(blocks)])
+    found = np.full(len(mapping.solid), -np.inf)
+    found[np.searchsorted(mapping.solid, blocks[edges])] = values
+    return found
+
+
+def line_mapped_recall(
+    scores: Floats, mapping: LineMap, answer: Answer, how: Literal["max", "mean"]
+) -> float:
+    """Return the paper's Recall@5: chunk scores mapped onto blocks of 50 lines, then ranked."""
+    gold = np.unique(mapping.block_of_line[answer.lines])
+    order = rank(block_scores(scores, mapping, how))
+    relevant = np.isin(mapping.solid, gold)
+    return standard_measures(relevant, order)[f"recall@{DEPTH}"]
+
+
+def retrieved(pieces: Pieces, order: Ints, budget: int = BUDGET) -> Ints:
+    """Return the nws intervals that fill ``budget`` in rank order, the last one cut.
+
+    A character that two chunks hold is paid twice, as whoever reads the chunks pays it.
+    """
+    sizes = (pieces.nws_end - pieces.nws_start)[order]
+    before = np.cumsum(sizes) - sizes
+    taken = order[: int(np.searchsorted(before, budget, side="left"))]
+    room = budget - before[: len(taken)]
+    ends = np.minimum(pieces.nws_end[taken], pieces.nws_start[taken] + room)
+    return np.stack([pieces.nws_start[taken], ends], axis=1)
+
+
+def gold_shares(intervals: Ints, answer: Answer, line_nws: Ints) -> dict[str, float]:
+    """Return the shares of gold lines and of gold nws that lie inside ``intervals``.
+
+    A line counts when all of its characters are there.
+
+    Args:
+        intervals: pairs of nws start and end, from :func:`retrieved`.
+        answer: the gold.
+        line_nws: nws before each global line, and the total as last entry.
+    """
+    starts, ends = line_nws[answer.lines], line_nws[answer.lines + 1]
+    if not len(starts):
+        return {"gold_lines": 0.0, "gold_nws": 0.0}
+    merged = _merge(intervals)
+    inside = _covered(merged, ends) - _covered(merged, starts)
+    sizes = ends - starts
+    return {
+        "gold_lines": float((inside == sizes).mean()),
+        "gold_nws": float(inside.sum() / sizes.sum()),
+    }
+
+
+def file_recall(pieces: Pieces, order: Ints, answer: Answer, depth: int = DEPTH) -> float:
+    """Return the share of gold files that the best ``depth`` distinct files hold."""
+    _, first = np.unique(pieces.file[order], return_index=True)
+    best = pieces.file[order[np.sort(first)[:depth]]]
+    return float(np.isin(answer.files, best).mean()) if len(answer.files) else 0.0
+
+
+def question_measures(
+    scores: Floats, pieces: Pieces, mapping: LineMap, answer: Answer, line_nws: Ints
+) -> dict[str, float]:
+    """Return every figure of one question by name, see :data:`MEASURES`."""
+    order = rank(scores)
+    found = standard_measures(relevant_pieces(pieces, answer), order)
+    found |= gold_shares(retrieved(pieces, order), answer, line_nws)
+    found["line_max_recall@5"] = line_mapped_recall(scores, mapping, answer, "max")
+    found["line_mean_recall@5"] = line_mapped_recall(scores, mapping, answer, "mean")
+    found["file_recall@5"] = file_recall(pieces, order, answer)
+    return {name: found[name] for name in MEASURES}
+
+
+MEASURES: Final[Mapping[str, str]] = {
+    "gold_lines": "share of gold lines wholly inside the first 10,000 retrieved nws",
+    "gold_nws": "share of gold nws inside the first 10,000 retrieved nws",
+    "line_max_recall@5": "Recall@5 of 50-line blocks, block score = largest line score",
+    "line_mean_recall@5": "Recall@5 of 50-line blocks, block score = mean line score",
+    "recall@5": "share of the chunks on gold lines that are among the first 5",
+    "precision@5": "share of the first 5 chunks that are on gold lines",
+    "ndcg@5": "nDCG@5 of the chunks on gold lines",
+    "mrr": "reciprocal rank of the first chunk on a gold line, 0 beyond 100",
+    "file_recall@5": "share of gold files among the first 5 distinct files",
+    "hit@5": "whether any of the first 5 chunks is on a gold line; rewards shredding",
+}
+
+
+def _merge(intervals: Ints) -> Ints:
+    """Return disjoint ascending intervals that cover the same places."""
+    if not len(intervals):
+        return intervals
+    ordered = intervals[np.argsort(intervals[:, 0], kind="stable")]
+    reach = np.maximum.accumulate(ordered[:, 1])
+    fresh = np.flatnonzero(np.r_[True, ordered[1:, 0] > reach[:-1]])
+    last = np.r_[fresh[1:] - 1, len(ordered) - 1]
+    return np.stack([ordered[fresh, 0], reach[last]], axis=1)
+
+
+def _covered(merged: Ints, places: Ints) -> Ints:
+    """Return for each place how many covered characters lie before it."""
+    if not len(merged):
+        return np.zeros(len(places), np.int64)
+    sizes = merged[:, 1] - merged[:, 0]
+    before = np.r_[0, np.cumsum(sizes)]
+    index = np.searchsorted(merged[:, 0], places, side="right") - 1
+    inside = np.clip(places - merged[index, 0], 0, sizes[index])
+    return np.where(index < 0, 0, before[index] + inside)
