@@ -79,7 +79,7 @@ def _print_plain(
 def _print_fancy(
     hit: Hit, number: int, console: Console, roots: Mapping[str, Path], lines: int
 ) -> None:
-    heading = Text(f"{number}. ", style="dim")
+    heading = Text().append(f"{number}. ", style="dim")
     heading.append(display_path(hit.repository), style="magenta").append(" ")
     heading.append(location(hit), style=_link(hit, roots)).append(" ")
     heading.append(hit.kind, style="green").append(" ")

@@ -9,7 +9,7 @@ from codelake.search.questions import Question
 from codelake.settings import RankingSettings, SearchSettings
 
 # Shares of the exact bonus. A name as written beats the same words in another style, and a
-# definition beats a mere use, which still beats what only has the words.
+# definition beats a mere use; where nothing defines the name, its uses are what there is.
 _SAME_NAME: Final = 1.0
 _SAME_QUALIFIED_NAME: Final = 1.25
 _SAME_WORDS: Final = 0.6
@@ -23,9 +23,11 @@ def score_candidates(
     candidates: Sequence[Candidate], question: Question, settings: SearchSettings
 ) -> None:
     """Set each candidate's score from its signals and the question."""
+    is_defined = any(_defines(candidate, question) >= _SAME_NAME for candidate in candidates)
+    use = _USED if is_defined else _SAME_NAME
     for candidate in candidates:
         signals = candidate.signals
-        signals |= _exact_signals(candidate, question)
+        signals |= _exact_signals(candidate, question, use)
         base = signals["rerank"] if "rerank" in signals else _fused(signals, settings.dense_weight)
         bonus = settings.ranking.exact_bonus * signals.get("exact", 0.0)
         bonus += settings.ranking.literal_bonus * signals.get("literal", 0.0)
@@ -40,8 +42,8 @@ def _fused(signals: dict[str, float], dense_weight: float) -> float:
     return dense_weight * dense + (1 - dense_weight) * words
 
 
-def _exact_signals(candidate: Candidate, question: Question) -> dict[str, float]:
-    exact = max(_defines(candidate, question), _uses(candidate, question))
+def _exact_signals(candidate: Candidate, question: Question, use: float) -> dict[str, float]:
+    exact = max(_defines(candidate, question), use if _uses(candidate, question) else 0.0)
     literal = _literal(candidate.text, question.pieces)
     return {k: v for k, v in (("exact", exact), ("literal", literal)) if v}
 
@@ -56,14 +58,14 @@ def _defines(candidate: Candidate, question: Question) -> float:
     return _SAME_WORDS if candidate.natural_name in question.natural else 0.0
 
 
-def _uses(candidate: Candidate, question: Question) -> float:
-    text = candidate.text
+def _uses(candidate: Candidate, question: Question) -> bool:
     if any(f"/{candidate.path}".endswith(f"/{file}") for file in question.files):
-        return _USED
-    for name in question.names:
-        if name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-            return _USED
-    return 0.0
+        return True
+    text = candidate.text
+    return any(
+        name in text and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+        for name in question.names
+    )
 
 
 def _literal(text: str, pieces: Sequence[str]) -> float:
