@@ -1,0 +1,203 @@
+"""What a run has to read: git's listing and the settings against the stored state.
+
+Everything here is decided without reading a file; :func:`with_size` and :func:`with_content` add
+what only the file itself can tell. The outcome of a file depends on its path, mode and content,
+on the settings and on the ``.codelakeignore`` files, and on nothing else, so a night that reads
+only what changed ends with the rows of a fresh run.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import pyarrow as pa
+from pathspec import GitIgnoreSpec
+
+from codelake.classify import (
+    Flags,
+    content_flags,
+    content_skip_reason,
+    path_flags,
+    path_skip_reason,
+    size_skip_reason,
+)
+from codelake.languages import detect_language
+from codelake.schemas import FILES
+from codelake.settings import FileSettings
+
+IGNORE_FILE: Final = ".codelakeignore"
+_REASON_BY_MODE: Final = {"120000": "symlink", "160000": "submodule"}
+# Reasons told by the content: the same blob has the same one. "unreadable" is not among them,
+# since the blob may be there the next night.
+_REASONS_BY_CONTENT: Final = frozenset(
+    {"", "binary", "too-large", "lfs-pointer", "secret-file", "minified", "empty"}
+)
+_HEAD_BYTES: Final = 16_384  # what the detection of a language looks at
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of git's listing; ``mode`` is 120000 for a link, 160000 for a submodule."""
+
+    path: str
+    mode: str
+    blob_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """One file of a run: a row of the files table without repository and content."""
+
+    path: str
+    blob_id: str
+    status: str
+    skip_reason: str = ""
+    size: int = 0
+    language: str = ""
+    flags: Flags = field(default_factory=Flags)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Say whether the content has to be read."""
+        return not self.skip_reason and self.status in {"added", "modified"}
+
+
+class PathRules:
+    """The include and exclude globs of the settings and the repository's ignore files."""
+
+    def __init__(self, settings: FileSettings, ignore_files: Mapping[str, str]) -> None:
+        """Compile the rules.
+
+        Args:
+            settings: its globs have gitignore syntax.
+            ignore_files: text of each ``.codelakeignore`` by its path.
+        """
+        self._include = GitIgnoreSpec.from_lines(settings.include) if settings.include else None
+        self._exclude = GitIgnoreSpec.from_lines(settings.exclude)
+        # Outer files first: the last rule that matches decides, as in git.
+        lines = [
+            line
+            for path in sorted(ignore_files, key=lambda path: path.count("/"))
+            for line in _rooted(ignore_files[path], path.rpartition("/")[0])
+        ]
+        self._ignore = GitIgnoreSpec.from_lines(lines)
+
+    def is_excluded(self, path: str) -> bool:
+        """Say whether a rule leaves ``path`` out."""
+        if self._include is not None and not self._include.match_file(path):
+            return True
+        return self._exclude.match_file(path) or self._ignore.match_file(path)
+
+
+def _rooted(text: str, folder: str) -> list[str]:
+    r"""Return the patterns of an ignore file in ``folder`` as patterns of the root."""
+    if not folder:
+        return text.splitlines()
+    place = re.sub(r"([*?\[\\!# ])", r"\\\1", folder)
+    found = []
+    for line in text.splitlines():
+        pattern = line.removeprefix("!")
+        if not pattern.strip() or line.startswith("#"):
+            continue
+        is_anchored = "/" in pattern.strip().removesuffix("/")
+        between = "/" if is_anchored else "/**/"
+        negation = "!" if line.startswith("!") else ""
+        found.append(f"{negation}/{place}{between}{pattern.removeprefix('/')}")
+    return found
+
+
+def select_files(
+    entries: Iterable[Entry], stored: pa.Table, rules: PathRules, fingerprint: str
+) -> list[FileRow]:
+    """Return a row for every file of the listing and every stored one that is gone, by path.
+
+    Args:
+        entries: what the repository holds now.
+        stored: the files table's rows of this repository, without content.
+        rules: include and exclude rules.
+        fingerprint: of the settings in force; rows stored under another one are made anew.
+    """
+    known = {row.path: (row, mark) for row, mark in _stored_rows(stored)}
+    rows = [_row(entry, known.pop(entry.path, None), rules, fingerprint) for entry in entries]
+    rows += [dataclasses.replace(row, status="deleted") for row, _ in known.values()]
+    return sorted(rows, key=lambda row: row.path)
+
+
+def _row(
+    entry: Entry, known: tuple[FileRow, str] | None, rules: PathRules, fingerprint: str
+) -> FileRow:
+    reason = _reason(entry, rules)
+    if known is not None:
+        row, mark = known
+        is_same = entry.blob_id == row.blob_id and mark == fingerprint
+        if is_same and _still_holds(row.skip_reason, reason):
+            return row
+    status = "added" if known is None else "modified"
+    return FileRow(entry.path, entry.blob_id, status, reason, flags=path_flags(entry.path))
+
+
+def _still_holds(stored: str, by_path: str) -> bool:
+    return stored in _REASONS_BY_CONTENT if not by_path else stored == by_path
+
+
+def _reason(entry: Entry, rules: PathRules) -> str:
+    by_mode = _REASON_BY_MODE.get(entry.mode, "")
+    if by_mode:
+        return by_mode
+    return "excluded" if rules.is_excluded(entry.path) else path_skip_reason(entry.path)
+
+
+def _stored_rows(stored: pa.Table) -> Iterable[tuple[FileRow, str]]:
+    names = ("path", "blob_id", "skip_reason", "size", "language", "fingerprint")
+    flags = ("is_test", "is_generated", "is_vendored", "is_documentation")
+    columns = [stored.column(name).to_pylist() for name in (*names, *flags)]
+    for path, blob_id, reason, size, language, mark, *marks in zip(*columns, strict=True):
+        row = FileRow(path, blob_id, "unchanged", reason, size, language, Flags(*marks))
+        yield row, mark
+
+
+def with_size(row: FileRow, size: int | None, max_bytes: int) -> FileRow:
+    """Return ``row`` with its size in bytes (``None``: it cannot be read) and what that tells."""
+    reason = "unreadable" if size is None else size_skip_reason(row.path, size, max_bytes)
+    return dataclasses.replace(row, size=size or 0, skip_reason=reason)
+
+
+def with_content(
+    row: FileRow, content: bytes | None, overrides: Mapping[str, str]
+) -> tuple[FileRow, bytes]:
+    """Return ``row`` with what its content tells, and the content that is to be indexed."""
+    if content is None:
+        return dataclasses.replace(row, skip_reason="unreadable"), b""
+    reason = content_skip_reason(row.path, content)
+    row = dataclasses.replace(
+        row,
+        skip_reason=reason,
+        language=detect_language(row.path, content[:_HEAD_BYTES], overrides),
+        flags=content_flags(row.path, content),
+    )
+    return row, b"" if reason else content
+
+
+def files_batch(
+    repository: str, fingerprint: str, rows: Sequence[tuple[FileRow, bytes]]
+) -> pa.RecordBatch:
+    """Return rows and contents in the shape of the files table."""
+    files = [row for row, _ in rows]
+    columns = {
+        "repository": [repository] * len(files),
+        "path": [row.path for row in files],
+        "blob_id": [row.blob_id for row in files],
+        "size": [row.size for row in files],
+        "language": [row.language for row in files],
+        "is_test": [row.flags.is_test for row in files],
+        "is_generated": [row.flags.is_generated for row in files],
+        "is_vendored": [row.flags.is_vendored for row in files],
+        "is_documentation": [row.flags.is_documentation for row in files],
+        "skip_reason": [row.skip_reason for row in files],
+        "fingerprint": [fingerprint] * len(files),
+        "status": [row.status for row in files],
+        "content": [content for _, content in rows],
+    }
+    return pa.RecordBatch.from_pydict(columns, schema=FILES.schema)

@@ -1,0 +1,124 @@
+"""The files of a repository as batches of the files table, read at the cost of what changed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Protocol
+
+import pyarrow as pa
+
+from codelake.repositories import Repository
+from codelake.selection import (
+    IGNORE_FILE,
+    Entry,
+    FileRow,
+    PathRules,
+    files_batch,
+    select_files,
+    with_content,
+    with_size,
+)
+from codelake.settings import Settings
+from resources.git import read_head
+from resources.objects import Objects
+from resources.repositories import native_path
+from resources.working_trees import WorkingTree
+
+# Content of one batch; a few batches are in memory at once, so this bounds the run's memory.
+_BATCH_BYTES: Final = 8_000_000
+_BATCH_ROWS: Final = 8192  # rows without content are small, yet a batch has an end
+
+
+_IGNORE_BYTES: Final = 1_000_000  # a larger .codelakeignore is no list of patterns
+
+
+class Reader(Protocol):
+    """What holds the files: a commit or a folder on disk."""
+
+    def entries(self) -> list[Entry]:
+        """Return every file."""
+        ...
+
+    def sizes(self, entries: Sequence[Entry]) -> Iterator[int | None]:
+        """Yield the size of each in bytes, ``None`` where it cannot be told."""
+        ...
+
+    def contents(self, entries: Sequence[Entry]) -> Iterator[bytes | None]:
+        """Yield the content of each, ``None`` where it cannot be read."""
+        ...
+
+
+def read_files(
+    repository: Repository, stored: pa.Table, settings: Settings, *, fingerprint: str
+) -> Iterator[pa.RecordBatch]:
+    """Yield the repository's files in the order of their paths, with the content of what changed.
+
+    Args:
+        repository: as discovered.
+        stored: the files table's rows of this repository, without content; empty at first.
+        settings: what to leave out and how much travels together.
+        fingerprint: of the settings in force.
+
+    Raises:
+        SourceError: the repository as a whole cannot be read.
+    """
+    is_empty = repository.git_directory and not repository.commit
+    if repository.status or (is_empty and not settings.sources.untracked):
+        return
+    with _open(repository, settings) as reader:
+        entries = {entry.path: entry for entry in reader.entries()}
+        rules = PathRules(settings.files, _ignore_files(reader, entries))
+        rows = select_files(entries.values(), stored, rules, fingerprint)
+        rows = _sized(rows, entries, reader, settings.files.max_bytes)
+        wanted = [entries[row.path] for row in rows if row.is_wanted]
+        contents = reader.contents(wanted)
+        finished = (
+            with_content(row, next(contents), settings.files.languages)
+            if row.is_wanted
+            else (row, b"")
+            for row in rows
+        )
+        for batch in _batches(finished, settings.run.batch_files):
+            yield files_batch(repository.name, fingerprint, batch)
+
+
+def _open(repository: Repository, settings: Settings) -> Objects | WorkingTree:
+    hidden = Path(settings.store).expanduser().absolute()
+    if not repository.git_directory:
+        return WorkingTree(native_path(repository.source), None, hidden=hidden)
+    if settings.sources.untracked and repository.work_tree:
+        folder = native_path(repository.work_tree)
+        return WorkingTree(folder, read_head(folder / ".git"), hidden=hidden)
+    return Objects(native_path(repository.git_directory), repository.commit)
+
+
+def _ignore_files(reader: Reader, entries: Mapping[str, Entry]) -> dict[str, str]:
+    found = [
+        entry
+        for path, entry in entries.items()
+        if path.rpartition("/")[2] == IGNORE_FILE and entry.mode.startswith("100")
+    ]
+    texts = zip(found, reader.contents(found), strict=True)
+    return {entry.path: (text or b"").decode("utf-8", "replace") for entry, text in texts}
+
+
+def _sized(
+    rows: Sequence[FileRow], entries: Mapping[str, Entry], reader: Reader, max_bytes: int
+) -> list[FileRow]:
+    sizes = reader.sizes([entries[row.path] for row in rows if row.is_wanted])
+    return [with_size(row, next(sizes), max_bytes) if row.is_wanted else row for row in rows]
+
+
+def _batches(
+    rows: Iterator[tuple[FileRow, bytes]], batch_files: int
+) -> Iterator[list[tuple[FileRow, bytes]]]:
+    batch: list[tuple[FileRow, bytes]] = []
+    files = size = 0
+    for row, content in rows:
+        batch.append((row, content))
+        files += bool(content)
+        size += len(content)
+        if files >= batch_files or size >= _BATCH_BYTES or len(batch) >= _BATCH_ROWS:
+            yield batch
+            batch, files, size = [], 0, 0
+    if batch:
+        yield batch

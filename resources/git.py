@@ -1,0 +1,243 @@
+"""Git, run so that nothing of an indexed repository is executed.
+
+A repository's own configuration can name programs: ``core.fsmonitor``, hooks, filters, text
+conversion, external diffs, credential helpers, an ``ext::`` remote that a lazy fetch would call.
+Three fences keep them from running:
+
+1. Objects and the index are read through an empty git directory of our own that borrows the
+   repository's objects (:class:`Objects`), so the repository's configuration is not even parsed.
+2. The one command that does parse it, ``rev-parse`` in :func:`read_head`, starts no program, and
+   what could is overridden on its command line.
+3. No protocol is allowed while reading, and only known ones while fetching.
+"""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from codelake.errors import SourceError
+
+LOCAL_SECONDS: Final = 120.0  # a local command that takes longer hangs on a pipe or a dead disk
+
+_DISARMED: Final[Mapping[str, str]] = {
+    "safe.directory": "*",  # read what another user owns: nothing of it is run
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.untrackedCache": "false",
+    "core.attributesFile": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.askPass": "",
+    "core.gitProxy": "",
+    "core.alternateRefsCommand": "false",
+    "diff.external": "",
+    "protocol.ext.allow": "never",
+    "submodule.recurse": "false",
+    "fetch.recurseSubmodules": "false",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+_LOCAL_ONLY: Final[Mapping[str, str]] = {
+    "core.sshCommand": "false",
+    "core.excludesFile": os.devnull,
+    "credential.helper": "",
+}
+# A user's own settings that a fetch needs; every other GIT_ variable could point git elsewhere.
+_KEPT: Final = re.compile(r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+)$")
+_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@'\"]+@")
+
+
+class GitError(SourceError):
+    """Git ended with an error; the message is git's own last line, without credentials."""
+
+
+def run_git(
+    arguments: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    seconds: float = LOCAL_SECONDS,
+) -> bytes:
+    """Run git disarmed and return what it prints.
+
+    Args:
+        arguments: never a name or URL that could be taken for an option: put ``--`` before it.
+        environment: from :func:`network_environment` for a fetch; local reading by default.
+        seconds: after which git and all it started are killed.
+
+    Raises:
+        GitError: git failed, timed out or is not installed.
+    """
+    code, output, error = _run(arguments, environment or local_environment(), seconds)
+    if code:
+        raise GitError(explain(error))
+    return output
+
+
+def _run(
+    arguments: Sequence[str], environment: Mapping[str, str], seconds: float
+) -> tuple[int, bytes, bytes]:
+    with start_git(arguments, environment) as process:
+        try:
+            output, error = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired as expired:
+            kill_git(process)
+            message = f"no answer within {seconds:.0f} seconds"
+            raise GitError(message) from expired
+        except BaseException:  # Ctrl-C: the helpers git started must not outlive us
+            kill_git(process)
+            raise
+    return process.returncode, output, error
+
+
+def start_git(
+    arguments: Sequence[str], environment: Mapping[str, str], *, error: int = subprocess.PIPE
+) -> "subprocess.Popen[bytes]":
+    """Start git in a session of its own, with pipes for input and output.
+
+    Raises:
+        GitError: git is not installed.
+    """
+    try:
+        return subprocess.Popen(
+            ["git", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=error,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    except FileNotFoundError as missing:
+        message = "git is not installed or not on PATH"
+        raise GitError(message) from missing
+
+
+def kill_git(process: "subprocess.Popen[bytes]") -> None:
+    """End git and every helper it started, and close its pipes."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(BrokenPipeError):
+                pipe.close()
+    process.wait()
+
+
+def explain(error: bytes) -> str:
+    """Return the telling line of what git wrote to standard error, without credentials."""
+    lines = [line.strip() for line in error.decode("utf-8", "replace").splitlines()]
+    telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:"))]
+    chosen = (telling or [line for line in lines if line] or ["git failed without a message"])[0]
+    return without_credentials(re.sub(r"^(fatal|error|ERROR): ", "", chosen))
+
+
+def without_credentials(text: str) -> str:
+    """Return ``text`` with the user part cut out of every URL in it."""
+    return _CREDENTIALS.sub("", text)
+
+
+def local_environment(**variables: str) -> dict[str, str]:
+    """Return the environment for reading what is on this machine.
+
+    No configuration file but the repository's own is read and no protocol is allowed.
+    """
+    files = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
+    base = _environment({**_DISARMED, **_LOCAL_ONLY}, allowed="none")
+    return {**base, **files, **variables}
+
+
+def network_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for talking to a server.
+
+    The user's own configuration counts (proxies, credential helpers, ssh), as it does in their
+    shell; it never asks. ``settings`` travel in the environment, where other users cannot see
+    a credential as they could on a command line.
+    """
+    kept = {name: value for name, value in os.environ.items() if _KEPT.match(name)}
+    ssh = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=20"}
+    base = _environment({**_DISARMED, **settings}, allowed="http:https:ssh:git")
+    return {**base, **ssh, **kept}
+
+
+def _environment(settings: Mapping[str, str], *, allowed: str) -> dict[str, str]:
+    # The environment is handed on, not read: git needs HOME, PATH, proxies and the ssh agent.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    inherited.pop("SSH_ASKPASS", None)
+    numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (key, value) in enumerate(settings.items()):
+        numbered |= {f"GIT_CONFIG_KEY_{index}": key, f"GIT_CONFIG_VALUE_{index}": value}
+    return {
+        **inherited,
+        **numbered,
+        "GIT_ALLOW_PROTOCOL": allowed,
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_LITERAL_PATHSPECS": "1",
+        "LC_ALL": "C",
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a repository has checked out.
+
+    ``commit`` is empty if there is none yet; ``branch`` is empty if HEAD is detached.
+    """
+
+    git_directory: Path
+    common_directory: Path
+    object_format: str
+    commit: str
+    branch: str
+
+    @property
+    def is_linked(self) -> bool:
+        """Say whether this is a second checkout, made by ``git worktree add``."""
+        return self.git_directory != self.common_directory
+
+
+def read_head(git_directory: Path) -> Head:
+    """Return what HEAD of ``git_directory`` (a folder or a ``.git`` file) points to.
+
+    Where HEAD names a branch that does not exist and there is exactly one branch, that one is
+    taken: a bare repository whose first push was to another branch than its HEAD.
+
+    Raises:
+        GitError: no repository, or one that cannot be read.
+    """
+    where = f"--git-dir={git_directory}"
+    question = ["--path-format=absolute", "--git-common-dir", "--absolute-git-dir"]
+    question += ["--show-object-format", "HEAD^{commit}", "--symbolic-full-name", "HEAD"]
+    code, output, error = _run([where, "rev-parse", *question], local_environment(), LOCAL_SECONDS)
+    lines = os.fsdecode(output).split("\n")
+    if code == 0:
+        common, own, form, commit, reference = lines[:5]
+        return Head(Path(own), Path(common), form, commit, _branch(reference))
+    if b"unknown revision" not in error:
+        raise GitError(explain(error))
+    common, own, form = lines[:3]
+    return Head(Path(own), Path(common), form, *_only_branch(where))
+
+
+def _only_branch(where: str) -> tuple[str, str]:
+    listing = ["for-each-ref", "--count=2", "--format=%(objectname) %(refname)", "refs/heads"]
+    branches = os.fsdecode(run_git([where, *listing])).splitlines()
+    if not branches:
+        return "", ""
+    if len(branches) > 1:
+        message = "HEAD names a branch that does not exist; point it to one (git symbolic-ref HEAD)"
+        raise GitError(message)
+    commit, reference = branches[0].split(" ", 1)
+    return commit, _branch(reference)
+
+
+def _branch(reference: str) -> str:
+    return reference.removeprefix("refs/heads/") if reference != "HEAD" else ""

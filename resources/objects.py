@@ -1,0 +1,161 @@
+"""The objects of a git repository, read without its configuration."""
+
+import contextlib
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Self
+
+from codelake.paths import path_from_bytes
+from codelake.selection import Entry
+from resources.git import kill_git, local_environment, run_git, start_git
+
+# Object names sent ahead of the answers: 64 names of 65 bytes fit the smallest pipe buffer
+# (16 KiB), so neither side can wait for the other for ever.
+_WINDOW: Final = 64
+_SHA256_DIGITS: Final = 64
+
+
+@contextmanager
+def empty_git_directory(objects: Path, object_format: str) -> Iterator[dict[str, str]]:
+    """Make an empty git directory that borrows ``objects``; give the environment to use it.
+
+    Neither configuration nor hooks, attributes or promisor remotes of the repository are seen.
+    """
+    with tempfile.TemporaryDirectory(prefix="codelake-git-") as folder:
+        place = Path(folder)
+        (place / "objects").mkdir()
+        (place / "refs").mkdir()
+        (place / "HEAD").write_text("ref: refs/heads/none\n", encoding="ascii")
+        version = "1\n[extensions]\nobjectFormat = sha256" if object_format == "sha256" else "0"
+        config = f"[core]\nbare = true\nrepositoryFormatVersion = {version}\n"
+        (place / "config").write_text(config, encoding="ascii")
+        yield local_environment(GIT_DIR=folder, GIT_OBJECT_DIRECTORY=str(objects))
+
+
+def object_format(commit: str) -> str:
+    """Return the hash a repository uses, told by the length of a commit's name."""
+    return "sha256" if len(commit) == _SHA256_DIGITS else "sha1"
+
+
+class Objects:
+    """Reads trees and blobs; a context manager that holds at most two git processes."""
+
+    def __init__(self, common_directory: Path, commit: str) -> None:
+        """Prepare to read what ``commit`` of the repository holds."""
+        self._objects = common_directory / "objects"
+        self._commit = commit
+        self._stack = ExitStack()
+        self._environment: Mapping[str, str] = {}
+
+    def __enter__(self) -> Self:
+        """Make the borrowed git directory."""
+        fence = empty_git_directory(self._objects, object_format(self._commit))
+        self._environment = self._stack.enter_context(fence)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the processes and remove the directory."""
+        self._stack.close()
+
+    def entries(self) -> list[Entry]:
+        """Return every file, link and submodule of the commit in the order of their bytes.
+
+        Raises:
+            GitError: the commit or one of its trees cannot be read.
+        """
+        listing = run_git(
+            ["ls-tree", "-r", "-z", "--full-tree", self._commit], environment=self._environment
+        )
+        found: dict[bytes, Entry] = {}  # a crafted tree can hold a name twice: the first counts
+        for record in listing.split(b"\0")[:-1]:
+            facts, name = record.split(b"\t", 1)
+            mode, _, blob_id = facts.decode("ascii").split(" ")
+            found.setdefault(name, Entry(path_from_bytes(name), mode, blob_id))
+        return list(found.values())
+
+    def sizes(self, entries: Sequence[Entry]) -> Iterator[int | None]:
+        """Yield the size of each blob in bytes, ``None`` for one that cannot be read."""
+        with _CatFile("--batch-check", self._environment) as process:
+            for answer in process.ask([entry.blob_id for entry in entries]):
+                yield answer[0] if answer else None
+
+    def contents(self, entries: Sequence[Entry]) -> Iterator[bytes | None]:
+        """Yield the content of each blob, ``None`` for one that cannot be read."""
+        with _CatFile("--batch", self._environment) as process:
+            for answer in process.ask([entry.blob_id for entry in entries]):
+                yield answer[1] if answer else None
+
+
+class _CatFile:
+    """One ``git cat-file`` process, started anew after an object that killed it."""
+
+    def __init__(self, option: str, environment: Mapping[str, str]) -> None:
+        self._option = option
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def ask(self, blob_ids: Sequence[str]) -> Iterator[tuple[int, bytes] | None]:
+        """Yield size and content (empty for a check) of each object, ``None`` if unreadable."""
+        start = 0
+        while start < len(blob_ids):
+            window = blob_ids[start : start + _WINDOW]
+            output = self._send(window)
+            for _ in window:
+                start += 1
+                answer = self._receive(output)
+                yield answer
+                if answer is None and self._process is None:
+                    break  # git died on a damaged object: the rest of the window is asked again
+
+    def _send(self, window: Sequence[str]) -> IO[bytes]:
+        if self._process is None:
+            self._process = start_git(
+                ["cat-file", self._option], self._environment, error=subprocess.DEVNULL
+            )
+        assert self._process.stdin is not None  # noqa: S101 # pipes are always asked for
+        assert self._process.stdout is not None  # noqa: S101 # as above
+        with contextlib.suppress(BrokenPipeError):  # git has died: reading says so
+            self._process.stdin.write("".join(f"{blob_id}\n" for blob_id in window).encode())
+            self._process.stdin.flush()
+        return self._process.stdout
+
+    def _receive(self, output: IO[bytes]) -> tuple[int, bytes] | None:
+        header = output.readline().split()
+        if len(header) == 2 and header[1] == b"missing":  # noqa: PLR2004 # "<name> missing"
+            return None
+        if len(header) != 3 or header[1] != b"blob":  # noqa: PLR2004 # "<name> blob <size>"
+            self._stop()
+            return None
+        size = int(header[2])
+        if self._option == "--batch-check":
+            return size, b""
+        content = output.read(size)
+        if len(content) != size or output.read(1) != b"\n":
+            self._stop()
+            return None
+        return size, content
+
+    def _stop(self) -> None:
+        if self._process is not None:
+            kill_git(self._process)
+        self._process = None
