@@ -64,7 +64,7 @@ def read_files(
     is_empty = repository.git_directory and not repository.commit
     if repository.status or (is_empty and not settings.sources.untracked):
         return
-    with _open(repository, settings) as reader:
+    with open_reader(repository, settings) as reader:
         entries = {entry.path: entry for entry in reader.entries()}
         rules = PathRules(settings.files, _ignore_files(reader, entries))
         rows = select_files(entries.values(), stored, rules, fingerprint)
@@ -81,7 +81,7 @@ def read_files(
             yield files_batch(repository.name, fingerprint, batch)
 
 
-def _open(repository: Repository, settings: Settings) -> Objects | WorkingTree:
+def open_reader(repository: Repository, settings: Settings) -> Objects | WorkingTree:
     hidden = Path(settings.store).expanduser().absolute()
     if not repository.git_directory:
         return WorkingTree(native_path(repository.source), None, hidden=hidden)
