@@ -2,10 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from codelake.search.candidates import Candidate
 from codelake.settings import RankingSettings
+
+# Share of the lines a chunk and a symbol have in common to be two views of one definition: the
+# chunk may have a comment more, or the decorators less.
+_SAME_SPAN: Final = 0.75
 
 
 @dataclass(slots=True)
@@ -66,7 +71,35 @@ def fold_same(candidates: Iterable[Candidate]) -> list[Candidate]:
             kept.add(candidate)
         else:
             kept.fold(candidate, same)
-    return kept.all
+    return [_named(candidate) for candidate in kept.all]
+
+
+def _named(candidate: Candidate) -> Candidate:
+    """Return the symbol of the same lines instead of a chunk: it has name, signature and doc."""
+    if candidate.table != "chunks":
+        return candidate
+    twin = next((m for m in candidate.members if _is_same_span(m, candidate)), None)
+    if twin is None:
+        return candidate
+    rest = [m for m in candidate.members if m is not twin]
+    return replace(
+        twin,
+        score=candidate.score,
+        signals=candidate.signals,
+        hop=candidate.hop,
+        seed=candidate.seed,
+        queries=candidate.queries,
+        members=[replace(candidate, members=[]), *rest],
+    )
+
+
+def _is_same_span(one: Candidate, other: Candidate) -> bool:
+    if one.table == other.table or not is_overlapping(one, other):
+        return False
+    first = max(one.start_line, other.start_line)
+    last = min(one.end_line, other.end_line)
+    outer = max(one.end_line, other.end_line) - min(one.start_line, other.start_line) + 1
+    return last - first + 1 >= _SAME_SPAN * outer
 
 
 def lift(candidate: Candidate, by: float) -> None:
