@@ -82,6 +82,7 @@ def read_files(
 
 
 def open_reader(repository: Repository, settings: Settings) -> Objects | WorkingTree:
+    """Return what reads the files of ``repository``; it is entered before use."""
     hidden = Path(settings.store).expanduser().absolute()
     if not repository.git_directory:
         return WorkingTree(native_path(repository.source), None, hidden=hidden)

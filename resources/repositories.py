@@ -48,12 +48,12 @@ def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
     store = Path(settings.store).expanduser().absolute()
     found: list[_Found] = []
     for source in sources:
-        for single in _expand(source):
+        for single in expand_source(source):
             found += _discover(single, settings, store)
     return _name_apart(_drop_second_checkouts(found))
 
 
-def _expand(source: str) -> list[str]:
+def expand_source(source: str) -> list[str]:
     """Return the sources a file lists, or the source itself."""
     place = Path(source).expanduser()
     if is_url(source) or not place.is_file():
