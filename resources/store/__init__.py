@@ -259,6 +259,13 @@ class LanceStore:
         with store_errors(self.path, "read what is to be embedded"):
             yield from vectors.pending_texts(datasets, self._folder.dataset("embeddings"), model_id)
 
+    def pending_count(self, model_id: str) -> int:
+        """Return the number of texts that :meth:`pending` yields."""
+        datasets = [self._folder.dataset(table) for table in SEARCHED]
+        with store_errors(self.path, "count what is to be embedded"):
+            embeddings = self._folder.dataset("embeddings")
+            return vectors.pending_count(datasets, embeddings, model_id)
+
     def fill_vectors(self, table: str, model_id: str) -> int:
         """Copy kept vectors into the rows that lack them, in one commit; return how many did."""
         with self.writing(), store_errors(self.path, f"fill vectors into table {table!r}"):

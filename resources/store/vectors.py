@@ -87,6 +87,8 @@ def look_up(
     """Return for each text hash whether its vector is stored, and the vectors (else zeros)."""
     known = np.zeros(len(hashes), np.bool_)
     vectors = np.zeros((len(hashes), dimension), np.float16)
+    if not dataset.count_rows():
+        return known, vectors
     wanted = pa.array(hashes, pa.string())
     for group in _groups(pc.unique(wanted)):
         found = dataset.to_table(
@@ -166,6 +168,18 @@ def pending_texts(
             for text_hash, row in new.items():
                 if text_hash not in known:
                     yield text_hash, texts[row].as_py()
+
+
+def pending_count(
+    datasets: Sequence[lance.LanceDataset], embeddings: lance.LanceDataset, model_id: str
+) -> int:
+    """Return the number of texts that :func:`pending_texts` yields."""
+    lacking = [
+        dataset.to_table(columns=["text_hash"], filter=differs(MODEL_COLUMN, model_id))
+        for dataset in datasets
+    ]
+    hashes = pc.unique(pa.concat_tables(lacking)["text_hash"]).to_pylist()
+    return len(hashes) - len(known_hashes(embeddings, model_id, hashes)) if hashes else 0
 
 
 def fill(dataset: lance.LanceDataset, model_id: str, look: Lookup) -> int:
