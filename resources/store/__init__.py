@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import lance
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -254,17 +255,14 @@ class LanceStore:
             return vectors.look_up(dataset, model_id, hashes, dimension)
 
     def pending(self, model_id: str) -> Iterator[tuple[str, str]]:
-        """Yield the hash and text of each stored text without a vector of the model, once."""
-        datasets = [self._folder.dataset(table) for table in SEARCHED]
+        """Yield the hash and text of each stored text without a kept vector of the model, once."""
         with store_errors(self.path, "read what is to be embedded"):
-            yield from vectors.pending_texts(datasets, self._folder.dataset("embeddings"), model_id)
+            yield from vectors.pending_texts(*self._pending_tables(), model_id)
 
     def pending_count(self, model_id: str) -> int:
-        """Return the number of texts that :meth:`pending` yields."""
-        datasets = [self._folder.dataset(table) for table in SEARCHED]
-        with store_errors(self.path, "count what is to be embedded"):
-            embeddings = self._folder.dataset("embeddings")
-            return vectors.pending_count(datasets, embeddings, model_id)
+        """Return the number of texts that :meth:`pending` would yield."""
+        with store_errors(self.path, "read what is to be embedded"):
+            return len(vectors.pending_hashes(*self._pending_tables(), model_id))
 
     def fill_vectors(self, table: str, model_id: str) -> int:
         """Copy kept vectors into the rows that lack them, in one commit; return how many did."""
@@ -313,6 +311,9 @@ class LanceStore:
         if is_new:
             for table in self._folder.specs:
                 indexes.ensure_indexes(table, self._folder.dataset(table))
+
+    def _pending_tables(self) -> tuple[list[lance.LanceDataset], lance.LanceDataset]:
+        return [self._folder.dataset(t) for t in SEARCHED], self._folder.dataset("embeddings")
 
     def _schema(self, table: str, columns: Sequence[str]) -> pa.Schema:
         schema = self._folder.specs[table].schema

@@ -39,12 +39,14 @@ _SCALAR: Final[dict[str, dict[str, Literal["BTREE", "BITMAP"]]]] = {
     "embeddings": {"text_hash": "BTREE"},
 }
 
-# Lance's analyser of code splits identifiers and keeps them whole too.
+# Lance's analyser of code splits identifiers and keeps them whole too. Recall@5 by words over
+# 27,065 chunks on three question sets (what code does, commit messages, doc comments): without
+# stop words 0.76, 0.56, 0.67; with them 0.75, 0.51, 0.63; unstemmed 0.72, 0.57, 0.67.
 _TEXT_OPTIONS: Final[dict[str, Any]] = {
     "analyzer": "code",
     "split_identifiers": True,
     "stem": True,
-    "remove_stop_words": False,
+    "remove_stop_words": True,
 }
 
 # Rows with a vector from which an index is faster than reading every vector. Exact search takes
@@ -58,13 +60,13 @@ _DEAD_SHARE: Final = 0.1
 
 def ensure_indexes(table: str, dataset: lance.LanceDataset) -> None:
     """Create the scalar and text indexes that ``table`` lacks."""
-    present = {tuple(index.field_names) for index in dataset.describe_indices()}
+    present = {index.name for index in dataset.describe_indices()}
     for column, kind in _SCALAR[table].items():
-        if (column,) not in present:
-            dataset.create_scalar_index(column, kind)
+        if (name := f"{column}_values") not in present:
+            dataset.create_scalar_index(column, kind, name)
     for column in WORD_COLUMNS.get(table, {}):
-        if (column,) not in present:
-            dataset.create_scalar_index(column, "INVERTED", **_TEXT_OPTIONS)
+        if (name := f"{column}_words") not in present:
+            dataset.create_scalar_index(column, "INVERTED", name, **_TEXT_OPTIONS)
 
 
 def cover_new_rows(dataset: lance.LanceDataset) -> bool:
@@ -78,13 +80,12 @@ def cover_new_rows(dataset: lance.LanceDataset) -> bool:
 
 def ensure_vector_indexes(dataset: lance.LanceDataset, least_rows: int) -> None:
     """Index the vectors of each model of which there are ``least_rows`` or more."""
-    present = {tuple(index.field_names) for index in dataset.describe_indices()}
+    present = {index.name for index in dataset.describe_indices()}
     for model_id in vector_models(dataset.schema):
         column = vector_column(model_id)
-        if (column,) in present:
+        if column in present or dataset.count_rows(f"{column} IS NOT NULL") < least_rows:
             continue
-        if dataset.count_rows(f"{column} IS NOT NULL") >= least_rows:
-            dataset.create_index(column, "IVF_RQ", metric="dot", num_bits=1)
+        dataset.create_index(column, "IVF_RQ", name=column, metric="dot", num_bits=1)
 
 
 def compact(dataset: lance.LanceDataset) -> bool:

@@ -12,8 +12,8 @@ from typing import Final
 from codelake.search.tables import Filters
 
 # Values of one IN list. Parsing is linear (6 microseconds a value at any length up to 30,000,
-# measured); groups keep the text of a predicate under a megabyte.
-GROUP_VALUES: Final = 10_000
+# measured), and short lists keep the memory of a plan small.
+GROUP_VALUES: Final = 2_000
 
 _WILDCARD: Final = re.compile(r"\*\*/|\*\*|\*")
 _WILDCARDS: Final = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*"}

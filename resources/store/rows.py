@@ -63,7 +63,9 @@ class CheckedRows:
         try:
             for batch in batches:
                 self._spec.check(batch)
-                self._keys.append(joined_key(batch, self._identity))
+                # "take" copies; a slice would keep the whole batch in memory
+                every = pa.array(np.arange(batch.num_rows))
+                self._keys.append(joined_key(batch, self._identity).take(every))
                 yield self._prepare(batch)
         except Exception as error:
             self.problem = error

@@ -13,11 +13,25 @@ MODEL_COLUMN: Final = "model_id"
 _MODEL: Final = column(
     MODEL_COLUMN, pa.string(), "model of the row's newest vector; empty while it has none"
 )
+# Read once to be embedded and once to be indexed: 40 % of the disk for the same time to write.
+# What patterns look through stays in the faster default: 0.1 CPU s instead of 0.3 over 27,000.
+_ZSTD: Final = {
+    b"lance-encoding:compression": b"zstd",
+    b"lance-encoding:compression-level": b"1",
+}
 _MODEL_KEY: Final = b"model_id"
 
 
 def _without(spec: TableSpec, *names: str) -> TableSpec:
     return replace(spec, columns=tuple(c for c in spec.columns if c.name not in names))
+
+
+def _packed(spec: TableSpec, name: str) -> TableSpec:
+    columns = [
+        column.with_metadata({**column.metadata, **_ZSTD}) if column.name == name else column
+        for column in spec.columns
+    ]
+    return replace(spec, columns=tuple(columns))
 
 
 def _with_model(spec: TableSpec) -> TableSpec:
@@ -29,7 +43,7 @@ STORED: Final[dict[str, TableSpec]] = {
     for spec in (
         REPOSITORIES,
         _without(FILES, "status", "content"),
-        _with_model(CHUNKS),
+        _with_model(_packed(CHUNKS, "embedded_text")),
         _with_model(SYMBOLS),
         EMBEDDINGS,
     )

@@ -17,7 +17,10 @@ from resources.store.specs import MODEL_COLUMN, vector_column
 
 # float16 keeps three digits: a unit vector's length comes back within this of one.
 _LENGTH_TOLERANCE: Final = 0.01
-_PENDING_ROWS: Final = 4096
+_PENDING_ROWS: Final = 1024
+
+# Reading every hash is faster than looking up more than this part of them.
+_SCAN_FACTOR: Final = 8
 
 Vectors = NDArray[np.float16]
 Lookup = Callable[[str, Sequence[str]], tuple[NDArray[np.bool_], Vectors]]
@@ -104,13 +107,23 @@ def look_up(
     return known, vectors
 
 
-def known_hashes(dataset: lance.LanceDataset, model_id: str, hashes: Sequence[str]) -> set[str]:
-    """Return those of ``hashes`` whose vectors are stored."""
-    known: set[str] = set()
-    for group in _groups(pa.array(hashes, pa.string())):
-        predicate = _of_model(model_id, group.to_pylist())
-        known.update(dataset.to_table(["text_hash"], predicate)["text_hash"].to_pylist())
-    return known
+def unknown_hashes(dataset: lance.LanceDataset, model_id: str, hashes: pa.Array) -> pa.Array:
+    """Return those of ``hashes``, each once, whose vectors are not stored."""
+    wanted = pc.unique(hashes)
+    stored = dataset.count_rows()
+    if not stored or not len(wanted):
+        return wanted
+    if len(wanted) * _SCAN_FACTOR > stored:
+        parts = dataset.to_batches(columns=["text_hash"], filter=equals("model_id", model_id))
+    else:
+        filters = (_of_model(model_id, group.to_pylist()) for group in _groups(wanted))
+        parts = (b for f in filters for b in dataset.to_batches(columns=["text_hash"], filter=f))
+    is_known = np.zeros(len(wanted), np.bool_)
+    for part in parts:
+        is_known |= pc.is_in(wanted, value_set=part.column("text_hash")).to_numpy(
+            zero_copy_only=False
+        )
+    return wanted.filter(pa.array(~is_known))
 
 
 def _of_model(model_id: str, hashes: list[str]) -> str | None:
@@ -148,38 +161,36 @@ def with_vectors(
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
 
 
+def pending_hashes(
+    datasets: Sequence[lance.LanceDataset], embeddings: lance.LanceDataset, model_id: str
+) -> pa.Array:
+    """Return the hash of each text of some row that has no stored vector of ``model_id``."""
+    columns = [
+        dataset.to_table(columns=["text_hash"], filter=differs(MODEL_COLUMN, model_id))["text_hash"]
+        for dataset in datasets
+    ]
+    hashes = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    return unknown_hashes(embeddings, model_id, hashes.combine_chunks())
+
+
 def pending_texts(
     datasets: Sequence[lance.LanceDataset], embeddings: lance.LanceDataset, model_id: str
 ) -> Iterator[tuple[str, str]]:
     """Yield each text without a stored vector of ``model_id`` once: its hash and itself."""
-    seen: set[str] = set()
+    wanted = set(pending_hashes(datasets, embeddings, model_id).to_pylist())
     for dataset in datasets:
         batches = dataset.to_batches(
             columns=["text_hash", "embedded_text"],
             filter=differs(MODEL_COLUMN, model_id),
             batch_size=_PENDING_ROWS,
+            batch_readahead=1,
         )
-        for batch in batches:
-            hashes = batch.column("text_hash").to_pylist()
-            new = {h: row for row, h in enumerate(hashes) if h not in seen}
-            seen |= new.keys()
-            known = known_hashes(embeddings, model_id, list(new)) if new else set()
+        for batch in batches if wanted else ():
             texts = batch.column("embedded_text")
-            for text_hash, row in new.items():
-                if text_hash not in known:
+            for row, text_hash in enumerate(batch.column("text_hash").to_pylist()):
+                if text_hash in wanted:
+                    wanted.remove(text_hash)
                     yield text_hash, texts[row].as_py()
-
-
-def pending_count(
-    datasets: Sequence[lance.LanceDataset], embeddings: lance.LanceDataset, model_id: str
-) -> int:
-    """Return the number of texts that :func:`pending_texts` yields."""
-    lacking = [
-        dataset.to_table(columns=["text_hash"], filter=differs(MODEL_COLUMN, model_id))
-        for dataset in datasets
-    ]
-    hashes = pc.unique(pa.concat_tables(lacking)["text_hash"]).to_pylist()
-    return len(hashes) - len(known_hashes(embeddings, model_id, hashes)) if hashes else 0
 
 
 def fill(dataset: lance.LanceDataset, model_id: str, look: Lookup) -> int:
@@ -222,13 +233,11 @@ def _filled(rows: pa.Table, model_id: str, look: Lookup) -> pa.Table:
 
 def not_kept(table: pa.Table, dataset: lance.LanceDataset) -> pa.Table:
     """Return the rows of ``table`` that are not in ``dataset``, each model and text once."""
-    keep = np.zeros(table.num_rows, np.bool_)
-    models = table["model_id"].to_pylist()
-    hashes = table["text_hash"].to_pylist()
-    by_model: dict[str, dict[str, int]] = {}
-    for row, (model_id, text_hash) in enumerate(zip(models, hashes, strict=True)):
-        by_model.setdefault(model_id, {}).setdefault(text_hash, row)
-    for model_id, places in by_model.items():
-        known = known_hashes(dataset, model_id, list(places))
-        keep[[row for text_hash, row in places.items() if text_hash not in known]] = True
-    return table.filter(pa.array(keep))
+    table = table.append_column("row", pa.array(np.arange(table.num_rows)))
+    kept = []
+    for model_id in pc.unique(table["model_id"]).to_pylist():
+        rows = table.filter(pc.equal(table["model_id"], model_id))
+        hashes = rows["text_hash"].combine_chunks()
+        fresh = unknown_hashes(dataset, model_id, hashes)
+        kept.append(rows.take(pc.index_in(fresh, value_set=hashes)))
+    return pa.concat_tables(kept).sort_by("row").drop_columns("row") if kept else table
