@@ -9,7 +9,7 @@
 0
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -176,10 +176,13 @@ class LanceStore:
             deleted = rows.commit_replacement(dataset, np.concatenate(gone), new)
             return Replaced(len(written), deleted)
 
-    def use_model(self, model_id: str, dimension: int) -> None:
+    def use_model(
+        self, model_id: str, dimension: int, settings: Mapping[str, object] | None = None
+    ) -> None:
         """Make room for the vectors of a model; the first one is searched at once.
 
-        A further one fills in beside it until :meth:`complete_model`.
+        A further one fills in beside it until :meth:`complete_model`. The ``settings`` that open
+        the model are kept for those who search; they hold no secret.
 
         Raises:
             StoreError: the model was used before with another dimension.
@@ -194,6 +197,9 @@ class LanceStore:
                     message = f"vectors of {model_id!r} have {known} numbers, not {dimension}"
                     raise StoreError(message)
             manifest = self._folder.manifest()
+            if settings is not None and manifest.embedders.get(model_id) != settings:
+                kept = {**manifest.embedders, model_id: dict(settings)}
+                manifest = self._folder.update(replace(manifest, embedders=kept))
             if not manifest.model_id:
                 self._folder.update(replace(manifest, model_id=model_id))
             elif manifest.model_id != model_id:

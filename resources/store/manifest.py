@@ -22,12 +22,14 @@ class Manifest:
         model_id: model whose vectors searches use; empty before the first.
         next_model_id: model that is filling in beside it; empty if none is.
         revision: number of times the record was written.
+        embedders: the settings each model was opened with, so that a search opens the same one.
     """
 
     tables: Mapping[str, int] = field(default_factory=dict)
     model_id: str = ""
     next_model_id: str = ""
     revision: int = 0
+    embedders: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[str, ...]:
