@@ -1,0 +1,74 @@
+r"""Cut texts into chunks: a registry of chunkers over one parsed source.
+
+>>> from codelake.chunking import chunk
+>>> [c.kind for c in chunk(b"import os\n\ndef f():\n    return os\n", "python")]
+['module']
+
+A chunker is a function from a :class:`Source` and :class:`Options` to spans in text order, and one
+line in ``CHUNKERS``; docs/chunking.md shows how to add one.
+"""
+
+from typing import Final
+
+from codelake.chunking.boundaries import cut_ast, cut_symbol
+from codelake.chunking.cast import cut_cast
+from codelake.chunking.chunks import Chunk
+from codelake.chunking.context import describe
+from codelake.chunking.fixed import cut_fixed
+from codelake.chunking.spans import Chunker, Options, Source, Span
+from codelake.errors import UsageError
+from codelake.parsing import parse_text
+
+CHUNKERS: Final[dict[str, Chunker]] = {
+    "cast": cut_cast,
+    "ast": cut_ast,
+    "fixed": cut_fixed,
+    "symbol": cut_symbol,
+}
+
+DEFAULT_BUDGET: Final = 1200  # nws characters; about 400 tokens of code
+
+
+def chunk(
+    text: bytes, language: str, chunker: str = "cast", budget: int = DEFAULT_BUDGET
+) -> list[Chunk]:
+    """Parse ``text`` (UTF-8) and cut it; the chunks come in the order of the text.
+
+    Args:
+        text: the file's text as UTF-8, without a byte order mark.
+        language: a name of :data:`codelake.languages.LANGUAGES`, empty for plain text.
+        chunker: a name of :data:`CHUNKERS`.
+        budget: most nws characters of a cAST chunk, characters of a fixed one.
+
+    Raises:
+        UsageError: no such chunker.
+    """
+    cut = chunker_named(chunker)
+    parsed = parse_text(text, language, budget)
+    source = Source(text, language, parsed.outline, parsed.definitions)
+    return describe(source, cut(source, Options(budget)))
+
+
+def chunker_named(name: str) -> Chunker:
+    """Return the chunker ``name`` stands for.
+
+    Raises:
+        UsageError: there is none; the message names those there are.
+    """
+    if name not in CHUNKERS:
+        message = f"unknown chunker {name!r}; choose from {', '.join(CHUNKERS)}"
+        raise UsageError(message)
+    return CHUNKERS[name]
+
+
+__all__ = [
+    "CHUNKERS",
+    "Chunk",
+    "Chunker",
+    "Options",
+    "Source",
+    "Span",
+    "chunk",
+    "chunker_named",
+    "describe",
+]
