@@ -25,6 +25,9 @@ class SourceSettings(_Section):
     paths: tuple[str, ...] = Field(
         (), description="folders of clones, single repositories or git URLs"
     )
+    prune: bool = Field(
+        default=True, description="forget stored repositories that no source holds any more"
+    )
     untracked: bool = Field(
         default=False,
         description="index the working tree with untracked files that are not ignored, "

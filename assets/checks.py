@@ -1,0 +1,5 @@
+"""Checks of the contracts on the stored tables."""
+
+import dagster as dg
+
+CHECKS: list[dg.AssetChecksDefinition] = []

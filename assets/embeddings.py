@@ -1,0 +1,45 @@
+"""The vectors of texts, by model and content: no text is embedded twice."""
+
+import dagster as dg
+
+from codelake.embedding import embed_texts
+from resources.configuration import Configuration
+from resources.progress import reporter
+
+
+@dg.asset(
+    group_name="embed",
+    kinds={"lancedb"},
+    deps=["word_indexes"],
+    description="Lance table `embeddings`: a vector for every text that has none of this model; "
+    "kept slice by slice, so that a stopped run loses little.",
+)
+def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
+    """Embed the stored texts that have no vector yet."""
+    embedder = configuration.open_embedder()
+    if embedder is None:
+        return dg.MaterializeResult(metadata={"embedder": "none: the index is by words only"})
+    store = configuration.open_store()
+    settings = configuration.load().embedding.model_dump()
+    store.use_model(embedder.model_id, embedder.dimension, settings)
+    pending = store.pending_count(embedder.model_id)
+    reporter().stage("embeddings", unit="texts", total=pending)
+    embedded, failures = 0, dict[str, str]()
+    for part in embed_texts(
+        store.pending(embedder.model_id), embedder, progress=reporter().advance
+    ):
+        embedded += store.append_embeddings(part.table)
+        failures |= part.failures
+    usage = embedder.usage
+    return dg.MaterializeResult(
+        metadata={
+            "embedded": embedded,
+            "failed": dg.MetadataValue.json(failures),
+            "model": embedder.model_id,
+            "tokens": usage.tokens,
+            "requests": usage.requests,
+            "retries": usage.retries,
+            "truncated": usage.truncated,
+            "cost_usd": usage.cost,
+        }
+    )

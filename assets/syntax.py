@@ -1,0 +1,47 @@
+"""The syntax of the files that changed."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import dagster as dg
+import pyarrow as pa
+
+from codelake.settings import Settings
+from resources.configuration import Configuration
+from resources.contents import read_contents
+from resources.parser_pool import ParserPool
+from resources.progress import reporter
+from resources.stages import Batches, Notes, Stream
+
+
+@dg.asset(
+    io_manager_key="stages",
+    group_name="parse",
+    kinds={"treesitter"},
+    description="Text, outline and definitions of every file that changed, parsed in worker "
+    "processes with a deadline; secrets are masked here, before anything is kept.",
+)
+def syntax(configuration: Configuration, repositories: Batches, files: Batches) -> Stream:
+    """Decode, mask and parse the files that are new or changed."""
+    notes: Notes = {}
+    return Stream(
+        parse_files(repositories.table(), files, configuration.load(), notes),
+        notes,
+    )
+
+
+def parse_files(
+    repositories: pa.Table, files: Batches, settings: Settings, notes: Notes
+) -> Iterator[pa.RecordBatch]:
+    """Yield the syntax rows of every file to be parsed and count their outcomes."""
+    statuses, skipped = Counter[str](), Counter[str]()
+    reporter().stage("syntax", unit="files", total=files.count(status=("added", "modified")))
+    with ParserPool(settings.run.workers, settings) as pool:
+        for batch in pool.map(read_contents(repositories, files, settings)):
+            statuses.update(batch.column("parse_status").to_pylist())
+            skipped.update(batch.column("skip_reason").to_pylist())
+            reporter().advance(batch.num_rows)
+            yield batch
+    del skipped[""]
+    notes["parsed"] = dg.MetadataValue.json(dict(statuses))
+    notes["skipped"] = dg.MetadataValue.json(dict(skipped))

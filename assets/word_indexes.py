@@ -1,0 +1,20 @@
+"""The indexes that make the store answer by words before any vector is there."""
+
+import dagster as dg
+
+from resources.configuration import Configuration
+from resources.progress import reporter
+
+
+@dg.asset(
+    group_name="store",
+    kinds={"lancedb"},
+    deps=["chunk_table", "symbol_table", "file_table", "repository_table"],
+    description="Text and scalar indexes over the stored rows, brought up to date.",
+)
+def word_indexes(configuration: Configuration) -> dg.MaterializeResult[None]:
+    """Let the text and scalar indexes cover the new rows."""
+    reporter().stage("word indexes")
+    store = configuration.open_store()
+    store.index_new_rows()
+    return dg.MaterializeResult(metadata={"rows": dg.MetadataValue.json(store.summary())})

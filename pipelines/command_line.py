@@ -1,0 +1,80 @@
+"""The ``codelake`` command: a thin layer over the job, the store and the search."""
+
+import importlib
+import sys
+from typing import Final
+
+import click
+
+from codelake import __version__
+from codelake.errors import CodelakeError, UsageError
+
+_FAILED: Final = 1
+_WRONG_USAGE: Final = 2
+_INTERRUPTED: Final = 130  # what a shell reports for a command ended by Ctrl-C
+
+COMMANDS: Final[dict[str, str]] = {
+    "index": "Index repositories, or bring their index up to date.",
+    "search": "Ask a question and print ranked hits.",
+    "chunk": "Show how a file is cut into chunks and symbols.",
+    "show": "Print one chunk or symbol with its surroundings.",
+    "status": "Tell what the store holds and how fresh it is.",
+    "export": "Write a table as Parquet or JSON lines.",
+    "store": "Look after the tables: verify, optimize, history.",
+    "config": "Print every setting with its value and meaning.",
+    "ui": "Open the Dagster user interface on this store.",
+}
+
+
+class _LazyGroup(click.Group):
+    """Import a command's module only when it is asked for: ``search`` needs no Dagster."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 # click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 # click's signature
+        if cmd_name not in COMMANDS:
+            return None
+        command = getattr(importlib.import_module(f"pipelines.commands.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)  # noqa: S101 # each module holds its command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 # click's signature
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="codelake")
+def command_line() -> None:
+    """Index all the code an organisation has, and ask it questions.
+
+    \b
+    Examples:
+      codelake index ~/src                     index every clone below a folder
+      codelake search "where are retries handled"
+      codelake chunk app.py --budget 800       see how a file is cut
+    """  # noqa: D301 # \b is click's mark for text that keeps its lines
+
+
+def main() -> None:
+    """Run the command line; exit 0 when done, 1 when failed or partial, 2 on wrong usage."""
+    try:
+        code = command_line.main(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.stderr.write("interrupted; what was stored is kept, run again to finish\n")
+        sys.exit(_INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except UsageError as error:
+        _complain(error)
+        sys.exit(_WRONG_USAGE)
+    except CodelakeError as error:
+        _complain(error)
+        sys.exit(_FAILED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _complain(error: CodelakeError) -> None:
+    sys.stderr.write(f"codelake: {error}\n")

@@ -1,0 +1,99 @@
+"""``codelake index``: run the job over sources."""
+
+import json
+import logging
+import warnings
+
+import click
+from rich.console import Console
+
+from pipelines.commands.options import config_path, json_option, print_json, store_options
+
+_PARTIAL = 1
+
+
+@click.command()
+@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@store_options
+@click.option("--embedder", metavar="NAME", help="minilm (default), hash, openai, ... or none.")
+@click.option("--chunker", metavar="NAME", help="cast (default), ast, fixed or symbol.")
+@click.option("--budget", type=int, metavar="N", help="Most non-whitespace characters a chunk.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Tell what would be done, write nothing.")
+@click.option("--verbose", "-v", is_flag=True, help="Show the log of every stage.")
+@json_option
+@click.pass_context
+def index(  # noqa: PLR0913 # one parameter an option
+    context: click.Context,
+    *,
+    sources: tuple[str, ...],
+    store: str | None,
+    config_file: str | None,
+    embedder: str | None,
+    chunker: str | None,
+    budget: int | None,
+    is_dry: bool,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Index repositories, or bring their index up to date.
+
+    A SOURCE is a folder of clones, one repository or a git URL; without any, the sources of the
+    settings file are indexed. Only what changed since the last run is parsed and embedded.
+
+    \b
+    Examples:
+      codelake index ~/src
+      codelake index https://github.com/octocat/hello-world.git ~/src/app --json
+      codelake index --config codelake.toml --dry-run
+    """  # noqa: D301 # \b is click's mark for text that keeps its lines
+    changes: dict[str, object] = {
+        key: value
+        for key, value in (
+            ("embedding.embedder", embedder),
+            ("chunking.chunker", chunker),
+            ("chunking.budget", budget),
+        )
+        if value is not None
+    }
+    if sources:
+        changes |= {"sources.paths": list(sources), "sources.prune": False}
+    _quieten(is_verbose=verbose)
+    # Dagster takes more than a second to import; a wrong option should not wait for it.
+    from pipelines.reporters import open_reporter  # noqa: PLC0415
+    from pipelines.running import run_index  # noqa: PLC0415
+    from pipelines.summary import draw_summary  # noqa: PLC0415
+    from resources.configuration import Configuration  # noqa: PLC0415
+    from resources.progress import reporting_to  # noqa: PLC0415
+
+    configuration = Configuration(
+        config_file=config_path(config_file), store=store or "", changes=json.dumps(changes)
+    )
+    _require_sources(configuration.load().sources.paths)
+    console = Console(stderr=True)
+    with open_reporter(console) as listener, reporting_to(listener):
+        summary = run_index(
+            configuration, is_dry=is_dry, log_level="DEBUG" if verbose else "CRITICAL"
+        )
+    if as_json:
+        print_json(summary.to_dict())
+    else:
+        draw_summary(summary, Console())
+    if summary.failed:
+        context.exit(_PARTIAL)
+
+
+def _require_sources(paths: tuple[str, ...]) -> None:
+    if not paths:
+        message = (
+            "nothing to index: name a folder of clones, a repository or a git URL, "
+            "or list some under sources.paths in codelake.toml"
+        )
+        raise click.UsageError(message)
+
+
+def _quieten(*, is_verbose: bool) -> None:
+    """Keep the logs of libraries off the terminal unless they were asked for."""
+    if is_verbose:
+        return
+    logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    warnings.simplefilter("ignore")

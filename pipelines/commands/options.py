@@ -1,0 +1,74 @@
+"""Options that several commands share, and how they become settings."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from codelake.errors import UsageError
+from codelake.settings import Settings, merge_settings, parse_settings
+
+_DEFAULT_CONFIG: Final = "codelake.toml"
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def store_options(function: F) -> F:
+    """Add ``--store`` and ``--config``."""
+    function = click.option(
+        "--config",
+        "config_file",
+        envvar="CODELAKE_CONFIG",
+        metavar="FILE",
+        help="Settings file; codelake.toml in this folder if there is one.",
+    )(function)
+    return click.option(
+        "--store",
+        envvar="CODELAKE_STORE",
+        metavar="DIR",
+        help="Folder of the tables (default: .codelake, or what the settings say).",
+    )(function)
+
+
+def json_option(function: F) -> F:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")(
+        function
+    )
+
+
+def config_path(config_file: str | None) -> str:
+    """Return the settings file to read, or an empty string."""
+    if config_file:
+        return config_file
+    return _DEFAULT_CONFIG if Path(_DEFAULT_CONFIG).is_file() else ""
+
+
+def read_settings(
+    config_file: str | None, store: str | None, changes: dict[str, object] | None = None
+) -> Settings:
+    """Return the settings of the file, with ``store`` and ``changes`` on top.
+
+    Raises:
+        UsageError: the file cannot be read or a setting is wrong.
+    """
+    path = config_path(config_file)
+    try:
+        text = Path(path).read_text(encoding="utf-8") if path else ""
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"cannot read the settings file {path!r}: {error}"
+        raise UsageError(message) from error
+    settings = parse_settings(text, origin=path or "settings")
+    return merge_settings(settings, store_changes(store) | (changes or {}))
+
+
+def store_changes(store: str | None) -> dict[str, object]:
+    """Return the change of settings that ``--store`` asks for."""
+    return {"store": store} if store else {}
+
+
+def print_json(value: object) -> None:
+    """Write one JSON document to standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")

@@ -1,0 +1,94 @@
+"""``codelake search``: questions in, ranked hits out."""
+
+import time
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from codelake.search import MODES, Answer, Filters
+from codelake.search import search as find
+from pipelines.commands.options import json_option, print_json, read_settings, store_options
+from pipelines.opening import open_query_embedder, require_repositories, require_store
+from pipelines.rendering import print_answer
+
+
+@click.command()
+@click.argument("query", nargs=-1, required=True)
+@store_options
+@click.option("-k", "results", type=click.IntRange(1, 1000), metavar="N", help="Most hits.")
+@click.option("--mode", type=click.Choice(sorted(MODES)), help="Default: hybrid.")
+@click.option("--repository", "-r", multiple=True, metavar="R", help="Only here (repeatable).")
+@click.option("--language", "-l", multiple=True, metavar="L", help="Only this language.")
+@click.option("--path", "-p", multiple=True, metavar="GLOB", help="Only paths like 'src/**'.")
+@click.option("--kind", multiple=True, metavar="K", help="Only this kind: function, class, ...")
+@click.option("--tests/--no-tests", default=None, help="Only tests, or none of them.")
+@click.option("--batch", is_flag=True, help="Each QUERY is a question of its own.")
+@click.option("--explain", is_flag=True, help="Show what each score is made of.")
+@json_option
+def search(  # noqa: PLR0913 # one parameter an option
+    *,
+    query: tuple[str, ...],
+    store: str | None,
+    config_file: str | None,
+    results: int | None,
+    mode: str | None,
+    repository: tuple[str, ...],
+    language: tuple[str, ...],
+    path: tuple[str, ...],
+    kind: tuple[str, ...],
+    tests: bool | None,
+    batch: bool,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Ask a question and print ranked hits: place, name, score and code.
+
+    Several words are one question; with --batch, or when each is quoted, several questions are
+    answered together and each hit tells which of them found it.
+
+    \b
+    Examples:
+      codelake search "where are retries handled"
+      codelake search parseHTTPRetryAfter -k 3 --json
+      codelake search "open a socket" --language rust --path 'src/**' --no-tests
+      codelake search --mode regex 'TODO|FIXME' --repository app
+    """  # noqa: D301 # \b is click's mark for text that keeps its lines
+    settings = read_settings(config_file, store)
+    opened = require_store(settings)
+    require_repositories(opened, repository)
+    tables = opened.search_tables()
+    wanted = mode or settings.search.mode
+    embedder = open_query_embedder(opened, settings, wanted)
+    answer = find(
+        questions(query, is_batch=batch),
+        tables=tables,
+        embedder=embedder,
+        mode=wanted,
+        k=results or settings.search.results,
+        filters=Filters(repository, language, path, kind, tests),
+        settings=settings.search,
+        clock=time.monotonic,
+    )
+    if as_json:
+        print_json(answer.as_json())
+    else:
+        _show(answer, opened.read("repositories").to_pylist(), is_explained=explain)
+
+
+def questions(words: tuple[str, ...], *, is_batch: bool) -> tuple[str, ...]:
+    """Return the questions that ``words`` are: each one, or all of them as one.
+
+    Arguments with a space in them were quoted, hence meant as questions of their own.
+    """
+    is_quoted = len(words) > 1 and all(" " in word.strip() for word in words)
+    return words if is_batch or is_quoted else (" ".join(words),)
+
+
+def _show(answer: Answer, repositories: list[dict[str, str]], *, is_explained: bool) -> None:
+    roots = {
+        row["repository"]: Path(row["source"])
+        for row in repositories
+        if Path(row["source"]).is_dir()
+    }
+    print_answer(answer, Console(), roots=roots, is_explained=is_explained)

@@ -1,0 +1,35 @@
+"""``codelake ui``: the Dagster user interface over one store."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from pipelines.commands.options import config_path, read_settings, store_options
+from pipelines.instance import prepare_home
+
+
+@click.command()
+@store_options
+@click.option("--port", default=3000, show_default=True, help="Port on this machine.")
+def ui(store: str | None, config_file: str | None, port: int) -> None:
+    """Open the Dagster user interface on this store: lineage, runs, checks, schedules.
+
+    \b
+    Example:
+      codelake ui --store .codelake --port 3000
+    """  # noqa: D301 # \b is click's mark for text that keeps its lines
+    settings = read_settings(config_file, store)
+    folder = Path(settings.store).absolute()
+    environment = os.environ | {
+        "DAGSTER_HOME": os.environ.get("DAGSTER_HOME", str(prepare_home(folder))),
+        "CODELAKE_STORE": str(folder),
+    }
+    path = config_path(config_file)
+    if path:
+        environment["CODELAKE_CONFIG"] = str(Path(path).absolute())
+    checkout = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "dagster", "dev", "-w", str(checkout / "workspace.yaml")]
+    os.chdir(checkout)
+    os.execve(sys.executable, [*command, "--port", str(port)], environment)  # noqa: S606 # own interpreter, no shell

@@ -1,0 +1,27 @@
+"""Where Dagster keeps its runs and events: beside the tables unless the user has a home for it."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import dagster as dg
+
+# Nothing about the code or its users leaves the machine unless someone asks for it.
+_SETTINGS: Final = "telemetry:\n  enabled: false\n"
+
+
+def prepare_home(store: Path) -> Path:
+    """Make ``<store>/dagster`` a home for Dagster and return it."""
+    home = store.absolute() / "dagster"
+    home.mkdir(parents=True, exist_ok=True)
+    settings = home / "dagster.yaml"
+    if not settings.exists():
+        settings.write_text(_SETTINGS, encoding="utf-8")
+    return home
+
+
+def open_instance(store: Path) -> dg.DagsterInstance:
+    """Open the instance of ``DAGSTER_HOME`` if that is set, else the one beside the tables."""
+    if not os.environ.get("DAGSTER_HOME"):
+        os.environ["DAGSTER_HOME"] = str(prepare_home(store))
+    return dg.DagsterInstance.get()

@@ -1,0 +1,70 @@
+"""Open what a question needs: the store that is there and the embedder of its vectors."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from codelake.embedding import Embedder
+from codelake.errors import EmbeddingError, StoreError, UsageError
+from codelake.settings import EmbeddingSettings, Settings
+from resources.embedders import open_embedder
+from resources.store import LanceStore
+
+_WORDS_ONLY: Final = frozenset({"text", "symbol", "regex"})
+
+
+def require_store(settings: Settings) -> LanceStore:
+    """Return the store of ``settings``.
+
+    Raises:
+        StoreError: there is none.
+    """
+    store = LanceStore(Path(settings.store))
+    if not store.is_there:
+        message = (
+            f"no index in {settings.store!r}: run `codelake index SOURCE... "
+            f"--store {settings.store}` first, or name another folder with --store"
+        )
+        raise StoreError(message)
+    return store
+
+
+def require_repositories(store: LanceStore, names: Sequence[str]) -> None:
+    """Check that every one of ``names`` is indexed.
+
+    Raises:
+        UsageError: one is not; the nearest names are given.
+    """
+    if not names:
+        return
+    known = sorted(store.read("repositories", columns=["repository"])["repository"].to_pylist())
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=3) or known[:5]
+            message = f"no repository {name!r} in the index; there are {', '.join(near)}"
+            raise UsageError(message)
+
+
+def open_query_embedder(store: LanceStore, settings: Settings, mode: str) -> Embedder | None:
+    """Return the embedder that made the stored vectors, or None where words must do.
+
+    Raises:
+        UsageError: the stored vectors are of a remote model and the settings forbid those.
+        EmbeddingError: the embedder that made them cannot be opened or has changed.
+    """
+    record = store.models()
+    if mode in _WORDS_ONLY or not record.model_id:
+        return None
+    kept = record.embedders.get(record.model_id)
+    wanted = EmbeddingSettings.model_validate(kept) if kept else settings.embedding
+    strict = {"local_only": settings.embedding.local_only, "threads": settings.embedding.threads}
+    embedder = open_embedder(wanted.model_copy(update=strict))
+    if embedder.model_id != record.model_id:
+        message = (
+            f"the index has vectors of {record.model_id!r}, this version opens "
+            f"{embedder.model_id!r}: run `codelake index` to embed anew, or search with "
+            "--mode text"
+        )
+        raise EmbeddingError(message)
+    return embedder

@@ -1,0 +1,149 @@
+"""Run the nightly job in this process and tell what it did."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import dagster as dg
+
+from codelake.changes import count_changes
+from codelake.errors import CodelakeError
+from codelake.schemas import TABLES
+from pipelines.definitions import defs
+from pipelines.instance import open_instance
+from pipelines.summary import Summary
+from resources.configuration import Configuration
+from resources.stages import Batches
+from resources.store import LanceStore
+
+JOB: Final = "nightly"
+# What a dry run does: everything that neither writes to the store nor embeds.
+_DRY: Final = ("repositories", "files", "syntax", "chunks", "symbols", "changes")
+_READ: Final = ("changed", "unchanged")  # statuses of repositories that the store stands for
+
+
+def run_index(
+    configuration: Configuration, *, is_dry: bool = False, log_level: str = "CRITICAL"
+) -> Summary:
+    """Run the job and return its summary.
+
+    Raises:
+        CodelakeError: a stage failed as a whole; what earlier ones stored is kept.
+    """
+    store = configuration.open_store()
+    with open_instance(store.path) as instance, store.writing():
+        result = defs.resolve_job_def(JOB).execute_in_process(
+            run_config=_run_config(configuration, log_level),
+            instance=instance,
+            asset_selection=[dg.AssetKey(name) for name in _DRY] if is_dry else None,
+            raise_on_error=False,
+        )
+        summary = _summarize(result, store, is_dry=is_dry)
+        summary.seconds = _seconds(instance, result.run_id)
+        for event in result.all_events:
+            if event.is_step_failure:
+                _raise_failure(event)
+        return summary
+
+
+def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
+    settings = configuration.load()
+    return {
+        "resources": {
+            "configuration": {
+                "config": {
+                    "config_file": configuration.config_file,
+                    "store": configuration.store,
+                    "changes": configuration.changes,
+                }
+            },
+            "stages": {"config": {"folder": str(Path(settings.store) / "stages")}},
+        },
+        "loggers": {"console": {"config": {"log_level": log_level}}},
+    }
+
+
+def _raise_failure(event: dg.DagsterEvent) -> None:
+    """Raise what a step raised, without Dagster's frames around it."""
+    error = event.step_failure_data.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    reason = error.message.strip() if error is not None else "unknown"
+    message = f"stage {event.step_key!r} failed: {reason}"
+    raise CodelakeError(message)
+
+
+def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: bool) -> Summary:
+    stages = store.path / "stages"
+    repositories = _stage(stages, "repositories").table().to_pylist()
+    names = [r["repository"] for r in repositories if r["status"] in _READ]
+    metadata = _metadata(result)
+    summary = Summary(repositories=len(names), store=str(store.path))
+    summary.failed = _failures(repositories, metadata)
+    summary.files = _files(store, names)
+    written = 0
+    counts = count_changes(_stage(stages, "changes").table()) if "changes" in metadata else {}
+    for table, change in counts.items():
+        values = asdict(change)
+        written += change.added + change.modified
+        if not is_dry:
+            total = _rows_of(store, table, names)
+            values["unchanged"] = total - change.added - change.modified
+        setattr(summary, table, values)
+    embedded = int(metadata.get("embeddings", {}).get("embedded", 0))
+    summary.texts = {"embedded": embedded, "reused": max(0, written - embedded)}
+    return summary
+
+
+def _stage(folder: Path, name: str) -> Batches:
+    return Batches(folder / f"{name}.arrow", TABLES[name])
+
+
+def _metadata(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
+    return {
+        event.asset_key.path[-1]: {
+            name: value.value
+            for name, value in event.step_materialization_data.materialization.metadata.items()
+        }
+        for event in result.get_asset_materialization_events()
+        if event.asset_key is not None
+    }
+
+
+def _failures(
+    repositories: list[dict[str, str]], metadata: Mapping[str, Mapping[str, Any]]
+) -> list[dict[str, str]]:
+    found = [
+        {"repository": r["repository"] or r["source"], "path": "", "reason": r["reason"]}
+        for r in repositories
+        if r["status"] == "failed"
+    ]
+    found += metadata.get("files", {}).get("failed", [])
+    found += [
+        {"repository": "", "path": "", "reason": f"text {text_hash} has no vector: {reason}"}
+        for text_hash, reason in metadata.get("embeddings", {}).get("failed", {}).items()
+    ]
+    return found
+
+
+def _files(store: LanceStore, names: list[str]) -> dict[str, object]:
+    ledger = store.read("files", columns=["repository", "skip_reason"], repositories=names)
+    reasons = Counter(ledger["skip_reason"].to_pylist())
+    indexed = reasons.pop("", 0)
+    return {"indexed": indexed, "skipped": dict(sorted(reasons.items()))}
+
+
+def _rows_of(store: LanceStore, table: str, names: list[str]) -> int:
+    return int(store.read(table, columns=["repository"], repositories=names).num_rows)
+
+
+def _seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:
+    steps = sorted(instance.get_run_step_stats(run_id), key=lambda step: step.start_time or 0.0)
+    seconds = {
+        step.step_key: round(step.end_time - step.start_time, 3)
+        for step in steps
+        if step.start_time is not None and step.end_time is not None
+    }
+    return seconds | {"total": round(sum(seconds.values()), 3)}

@@ -1,0 +1,63 @@
+"""The settings of a run as a Dagster resource, and what is opened with them."""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import dagster as dg
+
+from codelake.embedding import Embedder
+from codelake.errors import UsageError
+from codelake.settings import Settings, merge_settings, parse_settings
+from resources.embedders import open_embedder
+from resources.store import LanceStore
+
+NO_EMBEDDER: Final = "none"
+
+
+def load_settings(config_file: str, changes: dict[str, object]) -> Settings:
+    """Read ``config_file`` if it is named, then apply dotted ``changes``.
+
+    Raises:
+        UsageError: the file does not exist or says something unknown.
+    """
+    text = ""
+    if config_file:
+        try:
+            text = Path(config_file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            message = f"cannot read the settings file {config_file!r}: {error}"
+            raise UsageError(message) from error
+    settings = parse_settings(text, origin=config_file or "settings")
+    return merge_settings(settings, changes) if changes else settings
+
+
+class Configuration(dg.ConfigurableResource[None]):
+    """Where the settings come from; every asset reads them through this."""
+
+    config_file: str = ""
+    store: str = ""
+    changes: str = "{}"
+
+    def load(self) -> Settings:
+        """Return the settings of this run."""
+        changes = json.loads(self.changes)
+        if self.store:
+            changes["store"] = self.store
+        return load_settings(self.config_file, changes)
+
+    def open_store(self) -> LanceStore:
+        """Open the tables; in one process the same store is the same writer."""
+        return open_store(str(Path(self.load().store).absolute()))
+
+    def open_embedder(self) -> Embedder | None:
+        """Open the embedder, or return ``None`` where the index is by words only."""
+        settings = self.load().embedding
+        return None if settings.embedder == NO_EMBEDDER else open_embedder(settings)
+
+
+@lru_cache(maxsize=8)
+def open_store(folder: str) -> LanceStore:
+    """Return the store in ``folder``, the same object each time so that its lock is one."""
+    return LanceStore(Path(folder))

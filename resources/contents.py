@@ -1,0 +1,62 @@
+"""The contents of the files that are to be parsed, read again when they are needed.
+
+They are not kept between stages: a content may hold secrets, and those are masked before anything
+is written.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from codelake.repositories import Repository
+from codelake.schemas import FILES
+from codelake.selection import Entry
+from codelake.settings import Settings
+from resources.files import Reader, open_reader
+
+_WANTED = pa.array(["added", "modified"])
+_CONTENT = FILES.schema.get_field_index("content")
+
+
+def read_contents(
+    repositories: pa.Table, files: Iterable[pa.RecordBatch], settings: Settings
+) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of ``files`` that are to be parsed, with their content.
+
+    A batch of ``files`` holds files of one repository. A file that cannot be read any more gets
+    the skip reason ``unreadable``.
+    """
+    known = {row["repository"]: row for row in repositories.to_pylist()}
+    name = ""
+    reader: Reader | None = None
+    with ExitStack() as stack:
+        for batch in files:
+            wanted = _to_parse(batch)
+            if not wanted.num_rows:
+                continue
+            here = wanted.column("repository")[0].as_py()
+            if here != name or reader is None:
+                stack.pop_all().close()
+                name = here
+                opened = open_reader(Repository.from_row(known[name]), settings)
+                reader = cast("Reader", stack.enter_context(opened))
+            yield _with_content(wanted, reader)
+
+
+def _to_parse(batch: pa.RecordBatch) -> pa.RecordBatch:
+    is_new = pc.is_in(batch.column("status"), _WANTED)
+    return batch.filter(pc.and_(is_new, pc.equal(batch.column("skip_reason"), "")))
+
+
+def _with_content(batch: pa.RecordBatch, reader: Reader) -> pa.RecordBatch:
+    paths, blobs = batch.column("path").to_pylist(), batch.column("blob_id").to_pylist()
+    entries = [Entry(path, "100644", blob) for path, blob in zip(paths, blobs, strict=True)]
+    contents = list(reader.contents(entries))
+    column = pa.array([content or b"" for content in contents], pa.large_binary())
+    reasons = ["" if content is not None else "unreadable" for content in contents]
+    reason = FILES.schema.get_field_index("skip_reason")
+    marked = batch.set_column(reason, FILES.schema.field(reason), pa.array(reasons, pa.string()))
+    return marked.set_column(_CONTENT, FILES.schema.field(_CONTENT), column)
