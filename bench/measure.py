@@ -44,9 +44,19 @@ def timed(into: dict[str, float], name: str) -> Iterator[None]:
         into[name] = into.get(name, 0.0) + time.process_time() - start
 
 
+def cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of its children that have ended."""
+    return time.process_time() + _children_seconds()
+
+
+def _children_seconds() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return children.ru_utime + children.ru_stime
+
+
 def run_measured(command: list[str], environment: Mapping[str, str] | None = None) -> Cost:
     """Run ``command`` to its end and say what it cost; standard error passes through."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = _children_seconds()
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -60,9 +70,7 @@ def run_measured(command: list[str], environment: Mapping[str, str] | None = Non
     output, _ = process.communicate()
     is_over.set()
     watcher.join()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Cost(spent, peak[0], output, process.returncode)
+    return Cost(_children_seconds() - before, peak[0], output, process.returncode)
 
 
 def folder_megabytes(folder: Path) -> float:
