@@ -18,9 +18,12 @@ COMMANDS: Final[dict[str, str]] = {
     "search": "Ask a question and print ranked hits.",
     "chunk": "Show how a file is cut into chunks and symbols.",
     "show": "Print one chunk or symbol with its surroundings.",
+    "mcp": "Serve the search to agents.",
     "status": "Tell what the store holds and how fresh it is.",
     "export": "Write a table as Parquet or JSON lines.",
     "store": "Look after the tables: verify, optimize, history.",
+    "sql": "Answer a read-only SQL question over the tables.",
+    "languages": "List the languages and what is known of each.",
     "config": "Print every setting with its value and meaning.",
     "ui": "Open the Dagster user interface on this store.",
 }

@@ -197,7 +197,7 @@ def _scaled(table: str, ranking: pa.Table) -> Iterable[tuple[str, float]]:
     """Return ids with their score as a share of the best one; at most 1, never below 0."""
     scores = ranking.column("score").to_pylist()
     top = max(scores, default=0.0)
-    if top <= 0:
-        return []
     ids = ranking.column(ID_COLUMNS[table]).to_pylist()
-    return [(i, max(score, 0.0) / top) for i, score in zip(ids, scores, strict=True)]
+    if top <= 0:  # nothing is like the question, yet these are the nearest there are
+        return [(row_id, 0.0) for row_id in ids]
+    return [(row_id, max(score, 0.0) / top) for row_id, score in zip(ids, scores, strict=True)]
