@@ -11,6 +11,7 @@ import click
 import pytest
 from pydantic import BaseModel
 
+from assets import ASSETS
 from codelake.schemas import SKIP_REASONS, TABLES
 from codelake.settings import Settings, settings_keys
 from pipelines.command_line import command_line
@@ -73,7 +74,7 @@ def _parse(words: list[str]) -> None:
         return
     command = command_line.get_command(context, name)
     assert command is not None, f"no command codelake {name}"
-    if rest:
+    if rest and not any(word.isupper() for word in rest):  # `export TABLE` speaks of any table
         command.make_context(name, rest, parent=context, resilient_parsing=False).close()
 
 
@@ -134,6 +135,22 @@ def _columns_table() -> str:
     return "\n".join(parts).strip()
 
 
+def _asset_graph() -> str:
+    needs = {asset.key.path[-1]: {k.path[-1] for k in asset.dependency_keys} for asset in ASSETS}
+    above: dict[str, set[str]] = {}
+    for name, direct in needs.items():  # ASSETS stand in the order of the flow
+        above[name] = direct.union(*(above[one] for one in direct))
+    edges = [
+        f"    {one} --> {name}"
+        for name, direct in needs.items()
+        for one in sorted(direct)
+        if not any(one in above[other] for other in direct)
+    ]
+    rows = [f"| `{a.key.path[-1]}` | {a.descriptions_by_key[a.key]} |" for a in ASSETS]
+    picture = ["```mermaid", "flowchart TD", *edges, "```", ""]
+    return "\n".join([*picture, "| asset | does |", "|---|---|", *rows])
+
+
 def _skip_table() -> str:
     lines = [f"| `{reason}` | {meaning} |" for reason, meaning in SKIP_REASONS.items()]
     return "\n".join(["| reason | meaning |", "|---|---|", *lines])
@@ -142,6 +159,7 @@ def _skip_table() -> str:
 @pytest.mark.parametrize(
     ("page", "block", "render"),
     [
+        ("architecture.md", "graph", _asset_graph),
         ("configuration.md", "settings", _settings_table),
         ("tables.md", "columns", _columns_table),
         ("tables.md", "skip reasons", _skip_table),
