@@ -1,6 +1,5 @@
 """Find the documentation of a definition: the comment right above it, or its docstring."""
 
-import functools
 import re
 from typing import Final
 
@@ -9,18 +8,17 @@ from codelake.definitions.rules import Rules
 _LICENCE: Final = re.compile(
     r"copyright|licen[cs]e|SPDX-|all rights reserved|@preserve", re.IGNORECASE
 )
-# Notes to tools, not to readers.
+# Notes to tools, not to readers: one line of a comment.
 _DIRECTIVE: Final = re.compile(
-    r"^(?:!.*|-\*-.*|vim?:.*|eslint\b.*|jshint\b.*|jslint\b.*|istanbul\b.*|@ts-\w+.*|prettier-\w+.*"
-    r"|noqa\b.*|type:\s*ignore.*|pylint:.*|pragma:.*|mypy:.*|rubocop:.*|frozen_string_literal:.*"
-    r"|go:\w+.*|nolint\b.*|\+build\b.*|NOLINT\w*.*|clang-format.*|region\b.*|endregion\b.*"
-    r"|[-=*#~_/+\s]*)$",
-    re.MULTILINE,
+    r"(?:!.*|-\*-.*|vim?:.*|(?:eslint|jshint|jslint|istanbul|prettier|rubocop|pylint|noqa|nolint"
+    r"|NOLINT|mypy|pragma|clang-format|region|endregion)\b.*|@ts-\w+.*|type:\s*ignore.*"
+    r"|frozen_string_literal:.*|go:\w.*|\+build\b.*|[-=*#~_/+;%\s]*)$"
 )
+_DIRECTIVE_STARTS: Final = frozenset("!-vejipnNmcr@tfg+=*#~_/;%")
 _DOCSTRING: Final = re.compile(
     rb'[rRuU]{0,2}(?:"""(.*?)"""|\'\'\'(.*?)\'\'\'|"([^"\\\n]*)"|\'([^\'\\\n]*)\')', re.DOTALL
 )
-_STARS: Final = re.compile(r"^[ \t]*\*+(?:[ \t]|$)?", re.MULTILINE)
+_BANNER_BYTES: Final = 4096  # a licence banner stands at the top
 
 
 def find_docstring(text: bytes, body_start: int) -> str:
@@ -28,8 +26,8 @@ def find_docstring(text: bytes, body_start: int) -> str:
     found = _DOCSTRING.match(text, body_start)
     if found is None:
         return ""
-    raw = found[found.lastindex or 0]
-    return _dedent(raw.decode("utf-8", "replace"))
+    lines = found[found.lastindex or 0].decode("utf-8", "replace").split("\n")
+    return _dedent(lines)
 
 
 def find_doc(text: bytes, start: int, rules: Rules) -> str:
@@ -38,74 +36,91 @@ def find_doc(text: bytes, start: int, rules: Rules) -> str:
     A blank line separates, a comment behind code belongs to that code, and a licence banner
     documents no definition.
     """
-    line_start = text.rfind(b"\n", 0, start) + 1
-    before = text[line_start:start].strip()
-    if before:
-        end = start if before.endswith(tuple(b for _, b in rules.block_comments)) else -1
-    else:
-        end = line_start - 1
+    end = text.rfind(b"\n", 0, start)
+    before = text[end + 1 : start]
+    if before and not before.isspace():
+        if not before.rstrip().endswith(rules.comment_ends):
+            return ""
+        end = start
     if end <= 0:
         return ""
     previous = text[text.rfind(b"\n", 0, end) + 1 : end].strip()
     if not previous:
         return ""
-    if rules.line_comments and previous.startswith(rules.line_comments):
-        return _line_doc(text, end, rules)
-    for opening, closing in rules.block_comments:
-        if previous.endswith(closing):
-            return _block_doc(text, end, opening, closing)
+    if previous.startswith(rules.line_comments):
+        return _line_doc(text, end, rules.line_comments)
+    if previous.endswith(rules.comment_ends):
+        return _block_doc(text, end, rules)
     return ""
 
 
-def _line_doc(text: bytes, end: int, rules: Rules) -> str:
-    lines: list[bytes] = []
+def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:
+    lines: list[str] = []
     while end > 0:
         start = text.rfind(b"\n", 0, end) + 1
         line = text[start:end].strip()
-        if not line.startswith(rules.line_comments):
+        if not line.startswith(marks):
             break
-        lines.append(line)
+        for mark in marks:
+            if line.startswith(mark):
+                line = line[len(mark) :].lstrip(mark[:1])
+                break
+        lines.append(line.removeprefix(b" ").decode("utf-8", "replace"))
         end = start - 1
     lines.reverse()
-    return _clean_lines(b"\n".join(lines), rules.line_comments, is_first=end <= 0)
+    return _tidy(lines, is_first=end <= 0)
 
 
-@functools.lru_cache(maxsize=256)
-def _clean_lines(comment: bytes, marks: tuple[bytes, ...], *, is_first: bool) -> str:
-    texts = []
-    for line in comment.decode("utf-8", "replace").split("\n"):
-        mark = next(mark for mark in marks if line.encode().startswith(mark)).decode()
-        texts.append(line[len(mark) :].lstrip(mark[0]).removeprefix(" "))
-    return _accept("\n".join(texts), is_first=is_first)
+def _block_doc(text: bytes, end: int, rules: Rules) -> str:
+    for opening, closing in rules.block_comments:
+        stop = text.rfind(closing, 0, end)
+        if stop < 0 or not text[stop + len(closing) : end].strip():
+            start = _block_start(text, stop, opening)
+            break
+    else:
+        return ""
+    if start < 0:
+        return ""
+    raw = text[start + len(opening) : stop].strip(b"*! \t\r\n").decode("utf-8", "replace")
+    lines = raw.split("\n")
+    if len(lines) > 1 and lines[1].lstrip().startswith("*"):
+        lines = [line.strip().lstrip("*").removeprefix(" ") for line in lines]
+    return _tidy(lines, is_first=start < _BANNER_BYTES and not text[:start].strip())
 
 
-def _block_doc(text: bytes, end: int, opening: bytes, closing: bytes) -> str:
-    stop = text.rfind(closing, 0, end)
+def _block_start(text: bytes, stop: int, opening: bytes) -> int:
+    """Return where the comment that closes at ``stop`` opens, -1 if code stands before it."""
     start = text.rfind(opening, 0, stop)
     while start >= 0:
         line_start = text.rfind(b"\n", 0, start) + 1
         if not text[line_start:start].strip():
-            break
-        if stop - start == len(opening) - 1 or b"\n" not in text[start:stop]:
-            return ""  # a remark behind code on the line above
+            return start
+        if text.find(b"\n", start, stop) < 0:
+            return -1  # a remark behind code on the line above
         start = text.rfind(opening, 0, start)
-    if start < 0:
+    return -1
+
+
+def _tidy(lines: list[str], *, is_first: bool) -> str:
+    if is_first and _LICENCE.search("\n".join(lines)):
         return ""
-    inner = text[start + len(opening) : stop].decode("utf-8", "replace").replace("\r\n", "\n")
-    is_first = not text[:start].strip() if start < 4096 else False  # noqa: PLR2004 # a banner stands at the top
-    return _accept(_STARS.sub("", inner.strip("*!\n ")), is_first=is_first)
+    kept = [
+        line
+        for line in lines
+        if line[:1] not in _DIRECTIVE_STARTS or _DIRECTIVE.match(line) is None
+    ]
+    return _dedent(kept)
 
 
-def _accept(doc: str, *, is_first: bool) -> str:
-    if is_first and _LICENCE.search(doc):
-        return ""
-    return _dedent(_DIRECTIVE.sub("", doc))
-
-
-def _dedent(doc: str) -> str:
-    doc = doc.replace("\r\n", "\n").expandtabs()
-    if "\n" not in doc:
-        return doc.strip()
-    first, *rest = doc.split("\n")
-    margin = min((len(line) - len(line.lstrip()) for line in rest if line.strip()), default=0)
-    return "\n".join([first.strip(), *(line[margin:].rstrip() for line in rest)]).strip()
+def _dedent(lines: list[str]) -> str:
+    if len(lines) == 1:
+        return lines[0].strip()
+    margin = -1
+    for line in lines[1:]:
+        text = line.lstrip()
+        if text and (margin < 0 or len(line) - len(text) < margin):
+            margin = len(line) - len(text)
+            if margin == 0:
+                break
+    rest = [line[max(margin, 0) :].rstrip() for line in lines[1:]]
+    return "\n".join([lines[0].strip(), *rest] if lines else rest).strip()

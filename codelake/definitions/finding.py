@@ -1,19 +1,26 @@
 """Find the definitions of a tree without looking into what cannot hold any.
 
 A query over the whole tree costs a quarter of parsing it. So the query runs over the top of the
-tree only (`max_start_depth`), again over the bodies of classes and the like, and over the whole
-body of a function just where the bytes of that body hold a marker of nested definitions.
+tree only (`max_start_depth`) and again over the bodies of classes and the like. The body of a
+function is looked into just where its bytes hold a keyword that opens a nested definition.
 """
 
+from bisect import bisect_left
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import tree_sitter
 
-from codelake.definitions.record import CONTAINER_KINDS
 from codelake.definitions.rules import Rules
 
-_SEARCHED: Final = CONTAINER_KINDS | {"constant", "scope"}
 _VALUES: Final = frozenset({"constant", "variable", "property"})
+# Keywords looked up one by one; a lookup walks the siblings on its way, so beyond that one query
+# over the whole body is cheaper.
+_MOST_LOOKUPS: Final = 64
+_BEFORE_KEYWORD: Final = frozenset(b" \t\r\n;{}()")
+_WHOLE: Final = (0, 2**32 - 1)  # the byte range of a cursor that has none
+
+Captures = dict[str, list[tree_sitter.Node]]
 
 
 class Span(NamedTuple):
@@ -30,79 +37,149 @@ class Span(NamedTuple):
     receiver: str
 
 
-class Found(NamedTuple):
-    """Everything a file's queries gave."""
+class Search:
+    """One walk over a tree; ``spans``, ``wrappers`` and ``decorators`` are what it gives."""
 
-    spans: list[Span]
-    wrappers: dict[int, tuple[int, int]]
-    decorators: dict[int, int]
+    __slots__ = (
+        "_covered", "_handlers", "_queue", "_rules", "_seen", "_text", "decorators", "spans",
+        "wrappers",
+    )  # fmt: skip
 
+    def __init__(self, text: bytes, rules: Rules) -> None:
+        """Prepare a walk over the tree of ``text``."""
+        self.spans: dict[int, Span] = {}
+        self.wrappers: dict[int, tuple[int, int]] = {}
+        self.decorators: dict[int, int] = {}
+        self._text = text
+        self._rules = rules
+        self._seen: set[int] = set()
+        self._queue: list[tuple[tree_sitter.Node, list[int], bool]] = []
+        self._covered = False
+        by_role: dict[str, Callable[[int, Captures], None]] = {
+            "wrapper": self._add_wrapper,
+            "decorator": self._add_decorator,
+            "region": self._add_region,
+            "nested": self._skip,
+            "block": self._add_block,
+        }
+        self._handlers = [by_role.get(role, self._add_definition) for role in rules.roles]
 
-def find_spans(root: tree_sitter.Node, text: bytes, rules: Rules) -> Found:
-    """Return the spans of all definitions below ``root`` in file order."""
-    spans: dict[int, Span] = {}
-    wrappers: dict[int, tuple[int, int]] = {}
-    decorators: dict[int, int] = {}
-    seen = {root.id}
-    queue = [(root, False)]
-    kinds, roles, markers = rules.kinds, rules.captures, rules.markers
-    for node, is_deep in queue:
-        cursor = rules.deep if is_deep else rules.shallow
-        for pattern, captures in cursor.matches(node):
-            kind = kinds[pattern]
-            if kind == "wrapper":
-                inner, outer = captures["inner"][0], captures["wrapper"][0]
-                wrappers[inner.start_byte] = (outer.start_byte, outer.end_byte)
+    def run(self, root: tree_sitter.Node) -> list[Span]:
+        """Return the spans of all definitions below ``root`` in file order."""
+        self._seen.add(root.id)
+        self._queue.append((root, [], False))
+        shallow, handlers = self._rules.shallow, self._handlers
+        for node, keywords, is_covered in self._queue:
+            self._covered = is_covered
+            if keywords:
+                self._search_body(node, keywords)
                 continue
-            if kind == "decorator":
-                outer = captures["decorator"][0]
-                decorators[outer.end_byte] = outer.start_byte
+            for pattern, captures in shallow.matches(node):
+                handlers[pattern](pattern, captures)
+        return sorted(self.spans.values())
+
+    def _search_body(self, body: tree_sitter.Node, keywords: list[int]) -> None:
+        """Find what the keywords at these offsets define; a keyword is no named node."""
+        deep = self._rules.deep
+        if len(keywords) > _MOST_LOOKUPS:
+            deep.set_byte_range(*_WHOLE)
+            self._add_nested(deep.matches(body), keywords)
+            return
+        for at in keywords:
+            token = body.descendant_for_byte_range(at, at + 1)
+            if token is not None and not token.is_named:
+                deep.set_byte_range(at, at + 1)
+                self._add_nested(deep.matches(body), [at])
+
+    def _add_nested(self, matches: list[tuple[int, Captures]], keywords: list[int]) -> None:
+        """Keep definitions with one of the keywords between their start and their name."""
+        for pattern, captures in matches:
+            role = self._rules.roles[pattern]
+            if role in {"wrapper", "decorator"}:
+                self._handlers[pattern](pattern, captures)
                 continue
-            if kind == "region":
-                inner = captures["region"][0]
-                if not is_deep and inner.id not in seen:
-                    seen.add(inner.id)
-                    queue.append((inner, False))
+            if role in {"region", "block"} or self._rules.kinds[pattern] in _VALUES:
                 continue
-            if kind == "block":
-                inner = captures["block"][0]
-                if (
-                    not is_deep
-                    and markers is not None
-                    and markers.search(text, inner.start_byte, inner.end_byte)
-                ):
-                    queue.append((inner, True))
-                continue
-            if is_deep and kind in _VALUES:
-                continue
-            outer = captures[roles[pattern]][0]
-            name = captures["name"][0]
-            name_start = name.start_byte
-            old = spans.get(name_start)
-            if old is not None and old.pattern <= pattern:
-                continue
-            body = captures.get("body")
-            parameters = captures.get("parameters")
-            receiver = captures.get("receiver")
-            body_start = body[0].start_byte if body else -1
-            spans[name_start] = Span(
-                outer.start_byte,
-                -outer.end_byte,
-                name_start,
-                pattern,
-                name.end_byte,
-                parameters[0].start_byte if parameters else -1,
-                parameters[0].end_byte if parameters else -1,
-                body_start,
-                text[receiver[0].start_byte : receiver[0].end_byte].decode() if receiver else "",
-            )
-            if is_deep:
-                continue
-            inner = body[0] if body else outer
-            if kind in _SEARCHED:
-                if inner.id not in seen:
-                    seen.add(inner.id)
-                    queue.append((inner, False))
-            elif body and markers is not None and markers.search(text, body_start, inner.end_byte):
-                queue.append((inner, True))
-    return Found(sorted(spans.values()), wrappers, decorators)
+            start = captures[role][0].start_byte
+            first = bisect_left(keywords, start)
+            if role == "nested":
+                stop = captures[role][0].start_byte
+                first = bisect_left(keywords, captures["outer"][0].start_byte)
+                if first < len(keywords) and keywords[first] < stop:
+                    self._add_region(pattern, {"region": captures[role]})
+            elif first < len(keywords) and keywords[first] <= captures["name"][0].start_byte:
+                self._add_definition(pattern, captures)
+
+    def _add_definition(self, pattern: int, captures: Captures) -> None:
+        name = captures["name"][0]
+        name_start = name.start_byte
+        old = self.spans.get(name_start)
+        if old is not None and old.pattern <= pattern:
+            return
+        rules, text = self._rules, self._text
+        outer = captures[rules.roles[pattern]][0]
+        body = captures["body"][0] if "body" in captures else None
+        body_start = body.start_byte if body is not None else -1
+        parameters_start = parameters_end = -1
+        if "parameters" in captures:
+            parameters = captures["parameters"][0]
+            parameters_start, parameters_end = parameters.start_byte, parameters.end_byte
+        receiver = ""
+        if "receiver" in captures:
+            node = captures["receiver"][0]
+            receiver = text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+        self.spans[name_start] = Span(
+            outer.start_byte,
+            -outer.end_byte,
+            name_start,
+            pattern,
+            name.end_byte,
+            parameters_start,
+            parameters_end,
+            body_start,
+            receiver,
+        )
+        kind = rules.kinds[pattern]
+        if kind in rules.searched or (body is not None and kind in _VALUES):
+            inner = body or outer
+            if inner.id not in self._seen:
+                self._seen.add(inner.id)
+                self._queue.append((inner, [], self._covered))
+        elif body is not None:
+            self._look_into(body)
+
+    def _look_into(self, body: tree_sitter.Node) -> None:
+        """Note the keywords in the body of a function, unless a body around it had them noted."""
+        if self._covered:
+            return
+        text, nested, end = self._text, self._rules.nested, body.end_byte
+        keywords = []
+        for marker in self._rules.markers:
+            at = text.find(marker, body.start_byte, end)
+            while at >= 0:
+                if text[at - 1] in _BEFORE_KEYWORD and nested.match(text, at):
+                    keywords.append(at)
+                at = text.find(marker, at + 1, end)
+        if keywords:
+            keywords.sort()
+            self._queue.append((body, keywords, True))
+
+    def _add_wrapper(self, _pattern: int, captures: Captures) -> None:
+        inner, outer = captures["inner"][0], captures["wrapper"][0]
+        self.wrappers[inner.start_byte] = (outer.start_byte, outer.end_byte)
+
+    def _add_decorator(self, _pattern: int, captures: Captures) -> None:
+        node = captures["decorator"][0]
+        self.decorators[node.end_byte] = node.start_byte
+
+    def _add_region(self, _pattern: int, captures: Captures) -> None:
+        node = captures["region"][0]
+        if node.id not in self._seen:
+            self._seen.add(node.id)
+            self._queue.append((node, [], self._covered))
+
+    def _add_block(self, _pattern: int, captures: Captures) -> None:
+        self._look_into(captures["block"][0])
+
+    def _skip(self, _pattern: int, captures: Captures) -> None:
+        """Leave what only counts inside a body that is searched."""

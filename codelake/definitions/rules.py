@@ -7,10 +7,11 @@ from typing import Final
 
 import tree_sitter
 
+from codelake.definitions.record import CONTAINER_KINDS
 from codelake.languages import LANGUAGES, Language, symbol_query
+from codelake.languages.registry import query_source
 
-_NAME_CHARACTERS: Final = 512  # a longer "name" is a parse gone wrong
-_ROLE: Final = re.compile(r"@(definition\.(\w+)|scope|region|block|wrapper|decorator)")
+_ROLE: Final = re.compile(r"@(definition\.(\w+)|scope|region|block|nested|wrapper|decorator)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,18 +20,20 @@ class Rules:
 
     language: Language
     kinds: tuple[str, ...]
-    captures: tuple[str, ...]
+    roles: tuple[str, ...]
     shallow: tree_sitter.QueryCursor
     deep: tree_sitter.QueryCursor
-    markers: re.Pattern[bytes] | None
+    searched: frozenset[str]
+    markers: tuple[bytes, ...]
+    nested: re.Pattern[bytes]
     separators: re.Pattern[str] | None
     drop: frozenset[str]
     decorator: re.Pattern[str] | None
     modifiers: frozenset[str]
     ignore: re.Pattern[bytes] | None
     method_scopes: frozenset[str]
-    name_characters: int
     line_comments: tuple[bytes, ...]
+    comment_ends: tuple[bytes, ...]
     block_comments: tuple[tuple[bytes, bytes], ...]
 
 
@@ -47,18 +50,20 @@ def rules_for(name: str) -> Rules | None:
     return Rules(
         language=language,
         kinds=tuple(kind for kind, _ in roles),
-        captures=tuple(capture for _, capture in roles),
+        roles=tuple(role for _, role in roles),
         shallow=shallow,
         deep=tree_sitter.QueryCursor(query),
-        markers=_bytes_pattern(language.markers),
+        searched=(CONTAINER_KINDS | {"scope"}) - set(language.closed),
+        markers=tuple(marker.encode() for marker in language.markers),
+        nested=re.compile(language.nested.encode()),
         separators=re.compile(language.separators) if language.separators else None,
         drop=frozenset(language.drop),
         decorator=re.compile(language.decorator) if language.decorator else None,
         modifiers=frozenset(language.modifiers),
         ignore=_bytes_pattern(language.ignore),
         method_scopes=frozenset(language.method_scopes),
-        name_characters=_NAME_CHARACTERS,
         line_comments=tuple(mark.encode() for mark in language.line_comments),
+        comment_ends=tuple(end.encode() for _, end in language.block_comments),
         block_comments=tuple((a.encode(), b.encode()) for a, b in language.block_comments),
     )
 
@@ -68,18 +73,10 @@ def _bytes_pattern(pattern: str) -> re.Pattern[bytes] | None:
 
 
 def _role(query: tree_sitter.Query, index: int, language: Language) -> tuple[str, str]:
-    source = query_text(language)[
-        query.start_byte_for_pattern(index) : query.end_byte_for_pattern(index)
-    ]
+    source = query_source(language.query).encode()
+    source = source[query.start_byte_for_pattern(index) : query.end_byte_for_pattern(index)]
     found = _ROLE.search(source.decode())
     if found is None:
         message = f"pattern {index} of queries/{language.query}.scm captures no known role"
         raise ValueError(message)
     return found[2] or found[1], found[1]
-
-
-def query_text(language: Language) -> bytes:
-    """Return the query's source; patterns are looked up in it by byte."""
-    from codelake.languages.registry import query_source
-
-    return query_source(language.query).encode()

@@ -8,7 +8,7 @@ from codelake.definitions.rules import rules_for
 
 _SIGNATURE_CHARACTERS: Final = 2000  # a longer one is data, not a declaration
 _ARROW: Final = re.compile(r"^(?:[\w\s()]*?->|:)\s*")
-_TAIL: Final = re.compile(r"\s*(?:\bwhere\b.*)?(?:=>|[{:=\s])*$", re.DOTALL)
+_TAIL: Final = re.compile(r"\s*(?:\bwhere\b.*)?(?:=>|[{:=;\s])*$", re.DOTALL)
 _GENERICS: Final = re.compile(r"^\s*<[^<>]*(?:<[^<>]*>[^<>]*)*>\s*")
 _WORD: Final = re.compile(r"[\w-]+")
 
@@ -45,15 +45,16 @@ def read_prefix(text: str, language: str) -> Prefix:
 
 def fold_signature(text: str) -> str:
     """Return a declaration on one line, without the mark that opens its body."""
-    folded = " ".join(text[:_SIGNATURE_CHARACTERS].split()).rstrip(" {")
-    if folded.endswith("=>"):
-        return folded[:-2].rstrip()
-    return folded.rstrip(":= ") if folded.endswith((":", "=")) else folded
+    folded = " ".join(text[:_SIGNATURE_CHARACTERS].split()).rstrip(" {;")
+    last = folded[-1:]
+    if last == ":":
+        return folded[:-1]
+    if last == "=" or folded.endswith("=>"):
+        return folded.rstrip("=> ")
+    return folded
 
 
+@functools.lru_cache(maxsize=8192)
 def read_returns(text: str) -> str:
     """Return the type in what stands between parameters and body."""
-    text = " ".join(text.split())
-    if not text or text in {":", "{", "=>"}:
-        return ""
-    return _TAIL.sub("", _ARROW.sub("", text))
+    return _TAIL.sub("", _ARROW.sub("", " ".join(text.split())))

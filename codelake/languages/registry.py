@@ -24,7 +24,9 @@ class Language:
     block_comments: tuple[tuple[str, str], ...] = ()
     query: str = ""
     depth: int = 2
-    markers: str = ""
+    markers: tuple[str, ...] = ()
+    nested: str = ""
+    closed: tuple[str, ...] = ()
     parameters: str = "name"
     returns: str = ""
     modifiers: tuple[str, ...] = ()

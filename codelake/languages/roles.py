@@ -80,4 +80,4 @@ def _role(kind: str, language: str, *, is_named: bool) -> Role:
 
 
 def _pattern(source: str | None) -> re.Pattern[bytes] | None:
-    return re.compile(rb"(?:%s)\b" % source.encode()) if source else None
+    return re.compile(rb"\s*(?:%s)(?:\b|(?<=\())" % source.encode()) if source else None

@@ -10,3 +10,5 @@
 (annotation_type_element_declaration name: (_) @name) @definition.method
 (field_declaration declarator: (variable_declarator name: (_) @name)) @definition.variable
 (constant_declaration declarator: (variable_declarator name: (_) @name)) @definition.constant
+; Anonymous classes inside methods.
+(object_creation_expression (class_body) @nested) @outer

@@ -1,0 +1,141 @@
+"""Turn the definitions of parsed files into symbol records: syntax rows in, symbol rows out."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from codelake.definitions import Definition, definitions_from_json
+from codelake.encodings import file_offsets
+from codelake.hashing import RowIds, bytes_hash, content_hash
+from codelake.natural_names import natural_name
+from codelake.schemas import SYMBOLS
+from codelake.settings import Settings
+
+_DOC_CHARACTERS: Final = 200  # of the doc that are embedded; the surface counts, not the essay
+_BODY_CHARACTERS: Final = 1500  # what a reader is shown of a symbol
+_BODY_LINES: Final = 30
+_UTF8_BYTES: Final = 4  # most bytes of one character
+_FROM_FILE: Final = (
+    "repository", "path", "is_test", "is_generated", "is_vendored", "is_documentation",
+)  # fmt: skip
+_MADE: Final = (
+    "symbol_id", "start_line", "end_line", "name_line", "natural_name", "qualified_name", "body",
+    "content_hash", "embedded_text", "text_hash",
+)  # fmt: skip
+
+
+def symbols_batch(syntax: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:  # noqa: ARG001 - every stage is given the settings
+    """Return the symbol rows of the files in ``syntax``, by file and offset."""
+    names = ("text", "definitions", "repository", "path", "encoding", "bom_bytes")
+    files = zip(*(syntax.column(name).to_pylist() for name in names), strict=True)
+    blocks = [
+        symbol_columns(
+            text,
+            definitions_from_json(definitions),
+            repository=repository,
+            path=path,
+            encoding=encoding,
+            bom_bytes=bom_bytes,
+        )
+        for text, definitions, repository, path, encoding, bom_bytes in files
+    ]
+    counts = [len(block["kind"]) for block in blocks]
+    rows = pa.array(np.repeat(np.arange(len(blocks)), counts))
+    arrays = []
+    for field in SYMBOLS.schema:
+        if field.name in _FROM_FILE:
+            arrays.append(syntax.column(field.name).take(rows))
+        else:
+            values = list(itertools.chain.from_iterable(block[field.name] for block in blocks))
+            arrays.append(pa.array(values, type=field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=SYMBOLS.schema)
+
+
+def symbol_columns(
+    text: bytes,
+    definitions: Sequence[Definition],
+    *,
+    repository: str,
+    path: str,
+    encoding: str = "utf-8",
+    bom_bytes: int = 0,
+) -> dict[str, Sequence[object]]:
+    """Return the columns of one file's symbols that do not simply repeat the file's.
+
+    Args:
+        text: the file as UTF-8, secrets masked.
+        definitions: its definitions, in order.
+        repository: name of the repository, first part of the ids and of the embedded text.
+        path: path of the file, second part of the ids.
+        encoding: what the file is stored in, to count bytes and lines there.
+        bom_bytes: bytes of the byte order mark before the text.
+    """
+    columns: dict[str, Sequence[object]] = dict.fromkeys((*Definition._fields, *_MADE), ())
+    if definitions:
+        columns.update(zip(Definition._fields, zip(*definitions, strict=True), strict=True))
+        columns.update(zip(_MADE, _made(text, definitions, repository, path), strict=True))
+        _move_offsets(columns, text, encoding, bom_bytes)
+    return columns
+
+
+def _made(
+    text: bytes, definitions: Sequence[Definition], repository: str, path: str
+) -> Iterator[tuple[object, ...]]:
+    """Return the columns of _MADE; hashing is what costs, so it reads bytes, not text."""
+    ids = RowIds("symbol", repository, path)
+    seen: dict[tuple[str, str], int] = {}
+    has_returns = b"\r" in text
+    line, at = 1, 0
+    rows = []
+    for definition in definitions:
+        start, end = definition.start_byte, definition.end_byte
+        line += text.count(b"\n", at, start) if start >= at else -text.count(b"\n", start, at)
+        at = start
+        body = text[start:end]
+        if has_returns:
+            body = body.replace(b"\r\n", b"\n")
+        body_hash = bytes_hash(body)
+        name = definition.name
+        qualified = ".".join(definition.hierarchy)
+        key = (qualified, body_hash)
+        occurrence = seen.get(key, 0)
+        seen[key] = occurrence + 1
+        words = natural_name(name)
+        embedded = f"{repository}: {name} {words} {definition.doc[:_DOC_CHARACTERS]}".rstrip()
+        rows.append(
+            (
+                ids.of(qualified, body_hash, str(occurrence)),
+                line,
+                line + body.count(b"\n"),
+                line + text.count(b"\n", start, definition.name_byte),
+                words,
+                qualified,
+                _shown(body),
+                body_hash,
+                embedded,
+                content_hash(embedded),
+            )
+        )
+    return zip(*rows, strict=True)
+
+
+def _shown(body: bytes) -> str:
+    """Return the first lines and characters of a body."""
+    text = body[: _BODY_CHARACTERS * _UTF8_BYTES].decode("utf-8", "ignore")[:_BODY_CHARACTERS]
+    if text.count("\n") >= _BODY_LINES:
+        return "\n".join(text.split("\n", _BODY_LINES)[:_BODY_LINES])
+    return text
+
+
+def _move_offsets(
+    columns: dict[str, Sequence[object]], text: bytes, encoding: str, bom_bytes: int
+) -> None:
+    """Count bytes in the file instead of its UTF-8 text."""
+    if encoding == "utf-8" and not bom_bytes:
+        return
+    for name in ("start_byte", "end_byte"):
+        offsets = np.array(columns[name], dtype=np.int64)
+        columns[name] = file_offsets(text, offsets, encoding, bom_bytes).tolist()
