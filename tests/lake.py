@@ -6,10 +6,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from codelake.chunking.batches import chunk_batch
+from codelake.classify import path_flags, path_skip_reason
 from codelake.embedding import Embedder
 from codelake.hashing import content_hash, row_id
+from codelake.languages import detect_language
 from codelake.natural_names import natural_name
-from codelake.schemas import CHUNKS, EMBEDDINGS, SYMBOLS
+from codelake.schemas import CHUNKS, EMBEDDINGS, FILES, SYMBOLS
+from codelake.settings import Settings
+from codelake.symbols import symbols_batch
+from codelake.syntax import syntax_batch
 from resources.store import LanceStore, LanceTables
 
 Row = dict[str, object]
@@ -121,3 +127,44 @@ def embeddings(hashes: Sequence[str], vectors: np.ndarray, model_id: str) -> pa.
         ],
         schema=EMBEDDINGS.schema,
     )
+
+
+def index_folder(
+    folder: Path, root: Path, embedder: Embedder | None = None, repository: str = "shop"
+) -> LanceTables:
+    """Cut the files below ``root`` by the real stages and store them, without git."""
+    settings = Settings()
+    syntax = syntax_batch(_files(root, repository), settings)
+    store = LanceStore(folder)
+    with store.writing():
+        store.replace_rows("chunks", batches=[chunk_batch(syntax, settings)])
+        store.replace_rows("symbols", batches=[symbols_batch(syntax, settings)])
+        if embedder is not None:
+            embed(store, embedder)
+        store.index_new_rows()
+    return store.search_tables()
+
+
+def _files(root: Path, repository: str) -> pa.RecordBatch:
+    rows = []
+    for file in sorted(f for f in root.rglob("*") if f.is_file()):
+        path, content = file.relative_to(root).as_posix(), file.read_bytes()
+        flags = path_flags(path)
+        rows.append(
+            {
+                "repository": repository,
+                "path": path,
+                "blob_id": row_id("blob", path),
+                "size": len(content),
+                "language": detect_language(path, content),
+                "is_test": flags.is_test,
+                "is_generated": flags.is_generated,
+                "is_vendored": flags.is_vendored,
+                "is_documentation": flags.is_documentation,
+                "skip_reason": path_skip_reason(path),
+                "fingerprint": "",
+                "status": "added",
+                "content": content,
+            }
+        )
+    return FILES.table(rows).combine_chunks().to_batches()[0]
