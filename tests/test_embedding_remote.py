@@ -1,0 +1,437 @@
+"""The real clients against a real server that misbehaves: nothing lost, twice, or given away."""
+
+import logging
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from codelake.embedding import BLANK, embed_texts
+from codelake.errors import EmbeddingError, UsageError
+from codelake.settings import EmbeddingSettings
+from resources.embedders import open_embedder
+from resources.embedders.openai import open_compatible, open_openai
+from resources.embedders.providers import Limits
+from resources.embedders.remote import RemoteEmbedder
+from resources.embedders.sending import Clock
+from resources.embedders.voyage import open_voyage
+from tests.embedding_server import POISON, EmbeddingServer, vector
+
+KEY = "sk-very-secret-0123456789"
+TEXTS = [f"def function_{i}(): return {i}" for i in range(10)]
+SMALL = Limits(text_tokens=1000, batch_tokens=4000, batch_texts=4)
+
+Opener = Callable[[EmbeddingServer], RemoteEmbedder]
+
+
+def quickly(embedder: RemoteEmbedder, server: EmbeddingServer) -> RemoteEmbedder:
+    """Let a minute of the embedder's clock pass in no time."""
+    time = [0.0]
+
+    def sleep(seconds: float) -> None:
+        time[0] += seconds
+
+    embedder.service.clock = Clock(lambda: time[0], sleep)
+    embedder.service.noise = random.Random(5)  # noqa: S311 # the same waits every time
+    embedder.service.limits = SMALL
+    embedder.service.width = 1
+    server.clients.append(embedder)
+    return embedder
+
+
+def openai(server: EmbeddingServer) -> RemoteEmbedder:
+    settings = EmbeddingSettings(embedder="openai", base_url=server.url, dimensions=256)
+    return quickly(open_openai(settings, {"OPENAI_API_KEY": KEY}), server)
+
+
+def compatible(server: EmbeddingServer) -> RemoteEmbedder:
+    settings = EmbeddingSettings(embedder="openai-compatible", base_url=server.url, model="nomic")
+    return quickly(open_compatible(settings, {}), server)
+
+
+def voyage(server: EmbeddingServer) -> RemoteEmbedder:
+    settings = EmbeddingSettings(embedder="voyage", base_url=server.url, dimensions=256)
+    return quickly(open_voyage(settings, {"VOYAGE_API_KEY": KEY}), server)
+
+
+OPENERS = pytest.mark.parametrize("opener", [openai, compatible, voyage])
+
+
+@pytest.fixture
+def server() -> Iterator[EmbeddingServer]:
+    with EmbeddingServer() as running:
+        yield running
+
+
+def run(
+    embedder: RemoteEmbedder, texts: Sequence[str] = TEXTS
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """Return what is stored and what is reported."""
+    stored: dict[str, np.ndarray] = {}
+    failures: dict[str, str] = {}
+    for part in embed_texts(((text, text) for text in texts), embedder):
+        for row in part.table.to_pylist():
+            assert row["text_hash"] not in stored
+            stored[row["text_hash"]] = np.array(row["vector"], dtype=np.float32)
+        failures |= part.failures
+    return stored, failures
+
+
+def check(stored: dict[str, np.ndarray], texts: Sequence[str], dimension: int) -> None:
+    assert sorted(stored) == sorted(texts)
+    for text in texts:
+        np.testing.assert_allclose(stored[text], vector(text, dimension), atol=1e-3)
+
+
+@OPENERS
+def test_every_text_gets_its_own_vector(opener: Opener, server: EmbeddingServer) -> None:
+    embedder = opener(server)
+    stored, failures = run(embedder)
+    check(stored, TEXTS, embedder.dimension)
+    assert not failures
+    assert embedder.usage.requests == len(server.seen)
+
+
+@OPENERS
+@pytest.mark.parametrize(
+    "script",
+    [
+        ["429:7"],
+        ["429"],
+        ["429:Wed, 21 Oct 2015 07:28:00 GMT"],
+        ["429:soon"],
+        ["500", "503", "ok"],
+        ["cut"],
+        ["html"],
+        ["nothing"],
+        ["shuffle"],
+        ["short"],
+        ["renumbered"],
+        ["twice"],
+        ["nan"],
+        ["infinite"],
+        ["zero"],
+        ["floats"],
+        ["529"],
+    ],
+    ids=lambda script: script[0],
+)
+def test_a_fault_that_passes_loses_nothing(
+    opener: Opener, script: list[str], server: EmbeddingServer
+) -> None:
+    embedder = opener(server)
+    dimension = embedder.dimension
+    server.script = list(script)
+    stored, failures = run(embedder)
+    check(stored, TEXTS, dimension)
+    assert not failures
+    if script[0] not in {"shuffle", "floats"}:
+        assert embedder.usage.retries > 0
+
+
+@OPENERS
+@pytest.mark.parametrize("step", ["wrongdim", "garbage"])
+def test_a_vector_of_another_length_is_reported(
+    opener: Opener, step: str, server: EmbeddingServer
+) -> None:
+    embedder = opener(server)
+    dimension = embedder.dimension
+    server.script = [step]
+    stored, failures = run(embedder)
+    check(stored, TEXTS[1:], dimension)
+    assert list(failures) == TEXTS[:1]
+    assert "wrong dimension" in failures[TEXTS[0]]
+
+
+@OPENERS
+def test_another_dimension_altogether_ends_the_run(opener: Opener, server: EmbeddingServer) -> None:
+    embedder = opener(server)
+    assert embedder.dimension
+    server.script = ["otherdim"]
+    with pytest.raises(EmbeddingError, match=r"check embedding\.model and embedding\.dimensions"):
+        run(embedder)
+
+
+@OPENERS
+@pytest.mark.parametrize("step", ["401", "403", "404", "quota", "307:http://192.0.2.1/"])
+def test_what_cannot_get_better_is_not_tried_again(
+    opener: Opener, step: str, server: EmbeddingServer
+) -> None:
+    embedder = opener(server)
+    assert embedder.dimension
+    before = len(server.seen)
+    server.script = [step, "ok"]
+    with pytest.raises(EmbeddingError, match="refuses every request"):
+        run(embedder)
+    assert len(server.seen) == before + 1
+
+
+@OPENERS
+def test_a_text_that_is_refused_is_found_and_reported_alone(
+    opener: Opener, server: EmbeddingServer
+) -> None:
+    embedder = opener(server)
+    bad = f"{POISON} pill"
+    stored, failures = run(embedder, [*TEXTS[:6], bad, *TEXTS[6:]])
+    check(stored, TEXTS, embedder.dimension)
+    assert list(failures) == [bad]
+    assert "not acceptable" in failures[bad]
+
+
+@OPENERS
+def test_a_text_that_is_too_long_is_cut_until_it_is_taken(
+    opener: Opener, server: EmbeddingServer
+) -> None:
+    server.most_characters = 500
+    embedder = opener(server)
+    long = "long " + "ä" * 1500
+    slices = list(embed_texts([("long", long), ("short", "short")], embedder))
+    assert {h for s in slices for h in s.table["text_hash"].to_pylist()} == {"long", "short"}
+    assert [h for s in slices for h in s.truncated] == ["long"]
+    assert embedder.usage.truncated == 1
+    taken = [text for text in server.sent() if 5 < len(text) <= 500]
+    assert all(long.startswith(text) for text in taken if text.startswith("long"))
+
+
+@OPENERS
+def test_a_service_that_takes_fewer_texts_is_not_asked_too_much_twice(
+    opener: Opener, server: EmbeddingServer
+) -> None:
+    server.most_texts = 2
+    embedder = opener(server)
+    stored, failures = run(embedder, [f"text {i}" for i in range(24)])
+    assert len(stored) == 24
+    assert not failures
+    assert sum(len(seen.texts) > 2 for seen in server.seen) == 1
+
+
+@OPENERS
+def test_a_persistent_fault_is_reported_and_the_others_are_stored(
+    opener: Opener, server: EmbeddingServer
+) -> None:
+    embedder = opener(server)
+    assert embedder.dimension
+    server.script = ["nan"] * 3
+    stored, failures = run(embedder, TEXTS[:1])
+    assert not stored
+    assert "not finite" in failures[TEXTS[0]]
+
+
+@OPENERS
+def test_an_answer_that_is_always_short_is_narrowed_down(
+    opener: Opener, server: EmbeddingServer
+) -> None:
+    embedder = opener(server)
+    dimension = embedder.dimension
+    server.script = ["short"] * 5
+    stored, failures = run(embedder, TEXTS[:4])
+    check(stored, TEXTS[:4], dimension)
+    assert not failures
+
+
+@OPENERS
+def test_keys_are_seen_by_the_server_and_by_nobody_else(
+    opener: Opener, server: EmbeddingServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    embedder = opener(server)
+    assert embedder.dimension
+    server.script = ["ok", "401"]
+    with pytest.raises(EmbeddingError) as caught:
+        run(embedder)
+    sent = [seen.headers.get("authorization") for seen in server.seen]
+    assert set(sent) == ({None} if opener is compatible else {f"Bearer {KEY}"})
+    shown: list[object] = [caught.value, caught.value.__cause__, caught.value.__context__]
+    shown += [embedder, embedder.service, embedder.service.provider, caplog.text]
+    assert not [value for value in shown if KEY in repr(value) or KEY in str(value)]
+
+
+@OPENERS
+def test_several_requests_at_once_lose_and_repeat_nothing(
+    opener: Opener, server: EmbeddingServer
+) -> None:
+    embedder = opener(server)
+    assert embedder.dimension
+    already = len(server.seen)
+    embedder.service.width = 8
+    server.script = ["ok", "429:1", "500", "ok", "shuffle", "503"] * 3
+    texts = [f"text number {i}" for i in range(200)]
+    stored, failures = run(embedder, texts)
+    check(stored, texts, embedder.dimension)
+    assert not failures
+    refused = sum(word in {"429:1", "500", "503"} for word in ["ok", "429:1", "500", "503"] * 3)
+    assert len(server.seen) - already == 50 + refused
+
+
+def test_a_server_that_hangs_is_asked_again(
+    server: EmbeddingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("resources.embedders.openai.TIMEOUT", 0.2)
+    embedder = openai(server)
+    server.script = ["hang"]
+    stored, _ = run(embedder, TEXTS[:2])
+    check(stored, TEXTS[:2], 256)
+    assert embedder.usage.retries == 1
+
+
+def test_a_server_that_is_not_there_ends_the_run() -> None:
+    server = EmbeddingServer()
+    with server:
+        embedder = compatible(server)
+    with pytest.raises(EmbeddingError, match="ConnectError"):
+        run(embedder)
+
+
+def test_a_question_with_no_answer_is_an_error(server: EmbeddingServer) -> None:
+    embedder = voyage(server)
+    server.script = ["500"] * 3
+    with pytest.raises(EmbeddingError, match="no vector for a question"):
+        embedder.embed_queries(["where?"])
+    assert len(server.seen) == 3
+
+
+def test_questions_and_documents_are_told_apart_where_the_model_does(
+    server: EmbeddingServer,
+) -> None:
+    embedder = voyage(server)
+    answer = embedder.embed_queries(["where?", " "])
+    assert answer.failures == {1: BLANK}
+    assert embedder.embed_documents(["here", ""]).failures == {1: BLANK}
+    kinds = [(seen.body["input_type"], seen.body["truncation"]) for seen in server.seen]
+    assert kinds == [("query", False), ("document", False)]
+    assert {seen.body["output_dimension"] for seen in server.seen} == {256}
+
+
+def test_half_characters_do_not_stop_a_request(server: EmbeddingServer) -> None:
+    (only,) = embed_texts([("half", "half \ud800 pair")], openai(server))
+    assert not only.failures
+    assert only.table["text_hash"].to_pylist() == ["half"]
+    assert server.sent() == ["half ? pair"]
+
+
+def test_money_and_tokens_are_counted(server: EmbeddingServer) -> None:
+    embedder = openai(server)
+    run(embedder)
+    tokens = sum(len(text) // 4 + 1 for text in TEXTS)
+    assert embedder.usage.tokens == tokens
+    assert embedder.usage.texts == len(TEXTS)
+    assert embedder.usage.cost == pytest.approx(tokens * 0.02 / 1e6)
+
+
+def test_the_budget_is_never_passed_and_the_rest_stays_for_later(server: EmbeddingServer) -> None:
+    embedder = openai(server)
+    embedder.service.price, embedder.service.max_cost = 1e6, 80.0  # a dollar a token
+    stored: list[str] = []
+    with pytest.raises(EmbeddingError, match=r"stopped before embedding\.max_cost = \$80"):
+        stored.extend(
+            text_hash
+            for part in embed_texts(((text, text) for text in TEXTS), embedder)
+            for text_hash in part.table["text_hash"].to_pylist()
+        )
+    assert 0 < embedder.usage.cost <= 80
+    assert stored == server.sent() == TEXTS[: len(stored)]
+    assert 0 < len(stored) < len(TEXTS)
+
+
+def test_a_run_that_is_stopped_has_sent_little_more_than_it_stored(server: EmbeddingServer) -> None:
+    embedder = replace(openai(server), is_remote=True)
+    slices = embed_texts(((text, text) for text in TEXTS), embedder)
+    kept = [h for _ in range(2) for h in next(slices).table["text_hash"].to_pylist()]
+    slices.close()  # type: ignore[attr-defined] # a generator
+    assert kept == server.sent() == TEXTS[:8]
+
+
+@pytest.mark.parametrize("name", ["openai", "voyage"])
+def test_a_missing_key_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("OPENAI_API_KEY", "VOYAGE_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    opener = {"openai": open_openai, "voyage": open_voyage}[name]
+    with pytest.raises(EmbeddingError, match=f"{name.upper()}_API_KEY"):
+        opener(EmbeddingSettings(embedder=name), {})
+
+
+@pytest.mark.parametrize("name", ["openai", "voyage"])
+def test_a_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = {"openai": "openai", "voyage": "voyageai"}[name]
+    monkeypatch.setitem(sys.modules, package, None)
+    opener = {"openai": open_openai, "voyage": open_voyage}[name]
+    with pytest.raises(EmbeddingError, match=rf"install codelake\[{name}\]"):
+        opener(EmbeddingSettings(embedder=name), {f"{name.upper()}_API_KEY": KEY})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"embedder": "openai", "model": "ada"}, "choose from text-embedding-3-small"),
+        ({"embedder": "voyage", "model": "code"}, "choose from voyage-code-3"),
+        ({"embedder": "voyage", "dimensions": 100}, "voyage-code-3 offers 1024, 2048"),
+        ({"embedder": "openai-compatible", "model": "m"}, "needs embedding.base_url"),
+        ({"embedder": "openai-compatible", "base_url": "http://h/v1"}, "needs embedding.model"),
+        (
+            {"embedder": "openai-compatible", "base_url": "h:80", "model": "m"},
+            "expected http://HOST",
+        ),
+        (
+            {"embedder": "openai-compatible", "base_url": "http://h", "model": "m", "max_cost": 1},
+            "its price is not known",
+        ),
+    ],
+    ids=["openai model", "voyage model", "dimension", "no url", "no model", "bad url", "cost"],
+)
+def test_a_wrong_setting_says_what_is_right(settings: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_embedder(EmbeddingSettings.model_validate(settings))
+
+
+def test_a_password_in_the_address_is_refused_and_not_repeated() -> None:
+    settings = EmbeddingSettings(
+        embedder="openai-compatible", base_url="http://me:hidden@host/v1", model="m"
+    )
+    with pytest.raises(UsageError, match="CODELAKE_EMBEDDING_KEY") as caught:
+        open_embedder(settings)
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_remote"),
+    [
+        ("http://127.0.0.1:11434/v1", False),
+        ("http://[::1]:8080/v1", False),
+        ("http://localhost:8080", False),
+        ("http://localhost.example.com/v1", True),
+        ("http://127.0.0.1.example.com/v1", True),
+        ("http://192.168.0.7/v1", True),
+        ("http://0.0.0.0:8080/v1", True),
+    ],
+)
+def test_local_only_lets_this_machine_alone_have_the_texts(url: str, *, is_remote: bool) -> None:
+    settings = EmbeddingSettings(embedder="openai-compatible", base_url=url, model="m")
+    assert open_embedder(settings).is_remote == is_remote
+    strict = settings.model_copy(update={"local_only": True})
+    if is_remote:
+        with pytest.raises(UsageError, match="local_only"):
+            open_embedder(strict)
+    else:
+        assert not open_embedder(strict).is_remote
+
+
+def test_the_name_of_a_space_holds_all_that_changes_a_vector() -> None:
+    base = EmbeddingSettings(embedder="voyage")
+    variants = [
+        base,
+        base.model_copy(update={"model": "voyage-4"}),
+        base.model_copy(update={"dimensions": 512}),
+        base.model_copy(update={"max_tokens": 500}),
+    ]
+    names = [open_voyage(settings, {"VOYAGE_API_KEY": KEY}).model_id for settings in variants]
+    assert len(set(names)) == len(names)
+    assert names[0] == "voyage-voyage-code-3-1024"
+
+
+def test_no_backend_is_imported_before_it_is_asked_for() -> None:
+    source = (Path(__file__).parents[1] / "resources" / "embedders" / "openai.py").read_text()
+    assert "\nimport openai" not in source
