@@ -19,15 +19,6 @@ _POINTER: Final = re.compile(
     rb"\Aversion https://(?:git-lfs\.github\.com|hawser\.github\.com)/spec/v\d\r?\n"
     rb"(?:ext-\d-\S+ \S+\r?\n)*oid sha256:[0-9a-f]{64}\r?\nsize \d+\s*\Z"
 )
-# First bytes of formats found in repositories; text that begins so by chance has no NUL.
-_MAGIC: Final = (
-    b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"RIFF", b"PK\x03\x04",
-    b"PK\x05\x06", b"\x1f\x8b", b"BZh9", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf",
-    b"Rar!\x1a", b"\x7fELF", b"\xca\xfe\xba\xbe", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe",
-    b"%PDF-", b"\x00asm", b"wOFF", b"wOF2", b"\x00\x01\x00\x00", b"OTTO", b"SQLite format 3\x00",
-    b"PAR1", b"\x93NUMPY", b"\x89HDF\r\n", b"OggS", b"ID3", b"fLaC", b"!<arch>\n",
-    b"\xd0\xcf\x11\xe0", b"8BPS", b"II*\x00", b"MM\x00*",
-)  # fmt: skip # one name after another says nothing
 _SOMETIMES: Final = ("secret_npmrc", "secret_account", "secret_kubeconfig")
 _BANNER_BYTES: Final = 4096  # licence headers of 60 lines stand in front of some banners
 _BANNER_LINES: Final = 40
@@ -162,15 +153,12 @@ def size_skip_reason(path: str, size: int, max_bytes: int) -> str:
 def content_skip_reason(path: str, content: bytes) -> str:
     """Return why a file with this content is left out, or an empty string.
 
-    Only what is certain is told here: a file that is no text in some other way is found when it
-    is decoded.
+    Whether it is text is told by decoding it, see :mod:`codelake.encodings`.
     """
     if not content.removeprefix(b"\xef\xbb\xbf").strip():
         return "empty"
     if len(content) < _POINTER_BYTES and _POINTER.match(content):
         return "lfs-pointer"
-    if content.startswith(_MAGIC) and b"\0" in content[:_POINTER_BYTES]:
-        return "binary"
     if is_secret_file(path, content):
         return "secret-file"
     return "minified" if _is_minified(path, content) else ""

@@ -50,7 +50,7 @@ _LOCAL_ONLY: Final[Mapping[str, str]] = {
 }
 # A user's own settings that a fetch needs; every other GIT_ variable could point git elsewhere.
 _KEPT: Final = re.compile(r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+)$")
-_CREDENTIALS: Final = re.compile(r"(?<=://)[^/\s@'\"]+@")
+_CREDENTIALS: Final = re.compile(r"(\w+)://([^/\s'\":]*)(:[^/\s'\"]*)?@")
 
 
 class GitError(SourceError):
@@ -137,8 +137,13 @@ def explain(error: bytes) -> str:
 
 
 def without_credentials(text: str) -> str:
-    """Return ``text`` with the user part cut out of every URL in it."""
-    return _CREDENTIALS.sub("", text)
+    """Return ``text`` without the credentials of the URLs in it.
+
+    The user of an ssh URL is part of the address; in any other URL it can be a token.
+    """
+    return _CREDENTIALS.sub(
+        lambda match: f"ssh://{match[2]}@" if match[1] == "ssh" else f"{match[1]}://", text
+    )
 
 
 def local_environment(**variables: str) -> dict[str, str]:

@@ -69,10 +69,8 @@ def parse_address(url: str) -> Address:
             "user@host:path, or a local path"
         )
         raise SourceError(message)
-    user, at, host = parts.netloc.rpartition("@")
-    if parts.scheme == "ssh":
-        host = f"{user.split(':', 1)[0]}{at}{host}"
-    shown = urlunsplit((parts.scheme, host, parts.path, "", ""))
+    shown = without_credentials(urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")))
+    host = urlsplit(shown).netloc
     if parts.netloc == host:
         return Address(shown, {})
     place = f"{parts.scheme}://{parts.netloc}/"

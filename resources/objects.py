@@ -50,6 +50,7 @@ class Objects:
         self._commit = commit
         self._stack = ExitStack()
         self._environment: Mapping[str, str] = {}
+        self._processes: dict[str, _CatFile] = {}
 
     def __enter__(self) -> Self:
         """Make the borrowed git directory."""
@@ -84,15 +85,19 @@ class Objects:
 
     def sizes(self, entries: Sequence[Entry]) -> Iterator[int | None]:
         """Yield the size of each blob in bytes, ``None`` for one that cannot be read."""
-        with _CatFile("--batch-check", self._environment) as process:
-            for answer in process.ask([entry.blob_id for entry in entries]):
-                yield answer[0] if answer else None
+        for answer in self._ask("--batch-check", entries):
+            yield answer[0] if answer else None
 
     def contents(self, entries: Sequence[Entry]) -> Iterator[bytes | None]:
         """Yield the content of each blob, ``None`` for one that cannot be read."""
-        with _CatFile("--batch", self._environment) as process:
-            for answer in process.ask([entry.blob_id for entry in entries]):
-                yield answer[1] if answer else None
+        for answer in self._ask("--batch", entries):
+            yield answer[1] if answer else None
+
+    def _ask(self, option: str, entries: Sequence[Entry]) -> Iterator[tuple[int, bytes] | None]:
+        if option not in self._processes:
+            process = _CatFile(option, self._environment)
+            self._processes[option] = self._stack.enter_context(process)
+        return self._processes[option].ask([entry.blob_id for entry in entries])
 
 
 class _CatFile:
@@ -120,12 +125,18 @@ class _CatFile:
         while start < len(blob_ids):
             window = blob_ids[start : start + _WINDOW]
             output = self._send(window)
-            for _ in window:
-                start += 1
-                answer = self._receive(output)
-                yield answer
-                if answer is None and self._process is None:
-                    break  # git died on a damaged object: the rest of the window is asked again
+            unread = len(window)
+            try:
+                for _ in window:
+                    start += 1
+                    answer = self._receive(output)
+                    unread -= 1
+                    yield answer
+                    if answer is None and self._process is None:
+                        break  # git died on a damaged object: the rest is asked again
+            finally:
+                if unread and self._process is not None:
+                    self._stop()  # nobody wants the other answers, and they are on their way
 
     def _send(self, window: Sequence[str]) -> IO[bytes]:
         if self._process is None:
