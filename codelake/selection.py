@@ -64,6 +64,26 @@ class FileRow:
         return not self.skip_reason and self.status in {"added", "modified"}
 
 
+class _Patterns:
+    """Patterns in gitignore syntax with git's rule that nothing comes back from a folder."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._spec = GitIgnoreSpec.from_lines(lines)
+        self._folders: dict[str, bool] = {"": False}
+
+    def match(self, path: str) -> bool:
+        if not len(self._spec):
+            return False
+        return self._match_folder(path.rpartition("/")[0]) or self._spec.match_file(path)
+
+    def _match_folder(self, folder: str) -> bool:
+        known = self._folders.get(folder)
+        if known is None:
+            outer = self._match_folder(folder.rpartition("/")[0])
+            known = self._folders[folder] = outer or self._spec.match_file(f"{folder}/")
+        return known
+
+
 class PathRules:
     """The include and exclude globs of the settings and the repository's ignore files."""
 
@@ -74,21 +94,21 @@ class PathRules:
             settings: its globs have gitignore syntax.
             ignore_files: text of each ``.codelakeignore`` by its path.
         """
-        self._include = GitIgnoreSpec.from_lines(settings.include) if settings.include else None
-        self._exclude = GitIgnoreSpec.from_lines(settings.exclude)
+        self._include = _Patterns(settings.include) if settings.include else None
+        self._exclude = _Patterns(settings.exclude)
         # Outer files first: the last rule that matches decides, as in git.
         lines = [
             line
-            for path in sorted(ignore_files, key=lambda path: path.count("/"))
+            for path in sorted(ignore_files, key=lambda path: (path.count("/"), path))
             for line in _rooted(ignore_files[path], path.rpartition("/")[0])
         ]
-        self._ignore = GitIgnoreSpec.from_lines(lines)
+        self._ignore = _Patterns(lines)
 
     def is_excluded(self, path: str) -> bool:
         """Say whether a rule leaves ``path`` out."""
-        if self._include is not None and not self._include.match_file(path):
+        if self._include is not None and not self._include.match(path):
             return True
-        return self._exclude.match_file(path) or self._ignore.match_file(path)
+        return self._exclude.match(path) or self._ignore.match(path)
 
 
 def _rooted(text: str, folder: str) -> list[str]:
