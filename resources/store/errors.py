@@ -22,7 +22,14 @@ _CAUSES: Final = (
         "a file of the table is missing: " + _REPAIR,
     ),
     (
-        ("corrupt", "invalid magic", "failed to decode", "unexpected eof", "does not start with"),
+        (
+            "corrupt",
+            "invalid magic",
+            "failed to decode",
+            "unexpected eof",
+            "fill whole buffer",
+            "for object of size",
+        ),
         "a file of the table is damaged: " + _REPAIR,
     ),
 )

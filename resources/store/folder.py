@@ -66,7 +66,7 @@ class StoreFolder:
         self._refuse_newer(manifest)
         versions = dict(manifest.tables)
         for name, spec in self.specs.items():
-            if not self.location(name).exists():
+            if name not in versions:
                 self._create_table(spec)
                 versions[name] = spec.version
             while versions[name] < spec.version:
@@ -112,9 +112,21 @@ class StoreFolder:
             return lance.dataset(str(self.location(table)), version=version, session=self._session)
 
     def _create_table(self, spec: TableSpec) -> None:
+        """Create a table the record does not name; one that is there was left by a killed run."""
+        place = str(self.location(spec.name))
         with store_errors(self.path, f"create table {spec.name!r}"):
+            try:
+                rows, mode = lance.dataset(place).count_rows(), "overwrite"
+            except ValueError:  # what Lance raises where no dataset is
+                rows, mode = 0, "create"
+            if rows:
+                message = (
+                    f"{place} has {rows} rows, but {self.path} has no record of it: "
+                    "move the folder away, or delete it and index again"
+                )
+                raise StoreError(message)
             empty = pa.Table.from_batches([], schema=spec.schema)
-            lance.write_dataset(empty, str(self.location(spec.name)), mode="create")
+            lance.write_dataset(empty, place, mode=mode)
 
     def _migrated(self, table: str, version: int) -> int:
         step = self._migrations.get((table, version))

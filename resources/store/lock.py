@@ -34,8 +34,8 @@ class WriterLock:
         self._depth = 0
 
     @contextmanager
-    def held(self, *, wait_seconds: float = 0.0) -> Iterator[None]:
-        """Hold the lock.
+    def held(self, *, wait_seconds: float = 0.0) -> Iterator[bool]:
+        """Hold the lock; the value tells whether this holder had it not yet.
 
         Args:
             wait_seconds: how long to wait for another holder before giving up.
@@ -43,17 +43,18 @@ class WriterLock:
         Raises:
             StoreError: another process holds it; the message says which and since when.
         """
-        self._take(wait_seconds)
+        is_first = self._take(wait_seconds)
         try:
-            yield
+            yield is_first
         finally:
             self._release()
 
-    def _take(self, wait_seconds: float) -> None:
+    def _take(self, wait_seconds: float) -> bool:
         with self._guard:
             if self._depth == 0:
                 self._file = self._locked_file(time.monotonic() + wait_seconds)
             self._depth += 1
+            return self._depth == 1
 
     def _release(self) -> None:
         with self._guard:

@@ -14,6 +14,21 @@ FILE: Final = "codelake.json"
 
 
 @dataclass(frozen=True, slots=True)
+class Published:
+    """A state of all tables that searches saw.
+
+    Args:
+        name: its name, the tag of each table's version.
+        tables: version of each table.
+        model_id: the model whose vectors searches used.
+    """
+
+    name: str
+    tables: Mapping[str, int]
+    model_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """The store's own small record.
 
@@ -22,6 +37,7 @@ class Manifest:
         model_id: model whose vectors searches use; empty before the first.
         next_model_id: model that is filling in beside it; empty if none is.
         revision: number of times the record was written.
+        published: the states that are kept, the one that searches see last.
         embedders: the settings each model was opened with, so that a search opens the same one.
     """
 
@@ -29,6 +45,7 @@ class Manifest:
     model_id: str = ""
     next_model_id: str = ""
     revision: int = 0
+    published: tuple[Published, ...] = ()
     embedders: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property
@@ -49,14 +66,16 @@ def read_manifest(folder: Path) -> Manifest:
         StoreError: no store is there, or its record cannot be read.
     """
     try:
-        text = (folder / FILE).read_text("utf-8")
+        data = (folder / FILE).read_bytes()
     except FileNotFoundError:
         raise StoreError(NO_INDEX.format(folder=folder)) from None
     except OSError as error:
         message = f"cannot read {folder / FILE}: {error}"
         raise StoreError(message) from error
     try:
-        return Manifest(**json.loads(text))
+        values = json.loads(data)
+        states = tuple(Published(**state) for state in values.pop("published", ()))
+        return Manifest(**values, published=states)
     except (ValueError, TypeError) as error:
         message = (
             f"{folder / FILE} is not a record this version understands ({error}); it was damaged "

@@ -19,7 +19,7 @@ from resources.store.predicates import groups_of, is_one_of
 # dimensions, while a million rows stay sixteen fragments.
 FRAGMENT_ROWS: Final = 65_536
 
-_SEPARATOR: Final = "\0"  # in no repository name and no path
+SEPARATOR: Final = "\0"  # in no repository name and no path
 
 Prepare = Callable[[pa.RecordBatch], pa.RecordBatch]
 
@@ -52,7 +52,7 @@ class CheckedRows:
         self._identity = identity
         self._prepare = prepare
         self._keys: list[pa.Array] = []
-        self.problem: Exception | None = None
+        self.problem: BaseException | None = None
 
     def pass_on(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches, prepared; a fault is kept in ``problem``, for the way through Lance.
@@ -67,8 +67,10 @@ class CheckedRows:
                 every = pa.array(np.arange(batch.num_rows))
                 self._keys.append(joined_key(batch, self._identity).take(every))
                 yield self._prepare(batch)
-        except Exception as error:
-            self.problem = error
+        except GeneratorExit:
+            raise  # no fault: whoever reads has had enough
+        except BaseException as error:
+            self.problem = error  # an interrupt, too, would be lost on the way
             raise
 
     def keys(self) -> pa.Array:
@@ -95,7 +97,7 @@ def joined_key(rows: pa.RecordBatch | pa.Table, identity: Sequence[str]) -> pa.A
     columns = [rows.column(name) for name in identity]
     if len(columns) == 1:
         return columns[0]
-    return pc.binary_join_element_wise(*columns, _SEPARATOR)
+    return pc.binary_join_element_wise(*columns, SEPARATOR)
 
 
 def write_rows(
@@ -127,7 +129,7 @@ def find_rows(
             for predicate in groups_of(identity[0], keys.to_pylist())
         ]
     else:
-        firsts = pc.unique(pc.list_element(pc.split_pattern(keys, _SEPARATOR), 0)).to_pylist()
+        firsts = pc.unique(pc.list_element(pc.split_pattern(keys, SEPARATOR), 0)).to_pylist()
         found = []
         for predicate in groups_of(identity[0], firsts):
             near = dataset.to_table(columns=list(identity), filter=predicate, with_row_address=True)

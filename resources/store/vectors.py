@@ -53,14 +53,26 @@ def _check_model(rows: pa.Table, model_id: str, dimension: int) -> None:
         pc.not_equal(lengths, dimension).to_numpy(),
         f"not {dimension} numbers, which {model_id!r} has",
     )
-    vectors = matrix(rows["vector"], dimension).astype(np.float32)
-    _refuse(rows, np.logical_not(np.isfinite(vectors).all(axis=1)), "NaN or infinity in it")
-    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    _refuse(
-        rows,
-        np.greater(np.abs(norms - 1), _LENGTH_TOLERANCE),
-        "not the length one (zero, or unscaled)",
-    )
+    is_bad = bad_vectors(rows["vector"].combine_chunks(), dimension)
+    _refuse(rows, is_bad, "not finite, all zero or not of length one")
+
+
+def bad_vectors(column: pa.Array, dimension: int | None) -> NDArray[np.bool_]:
+    """Return which vectors are missing, not finite or not of length one.
+
+    Args:
+        column: a column of lists of float16.
+        dimension: numbers each vector has; None if they may differ.
+    """
+    bad: NDArray[np.bool_] = ~column.is_valid().to_numpy(zero_copy_only=False)
+    lengths = pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False)
+    for width in [dimension] if dimension is not None else np.unique(lengths[~bad]).tolist():
+        rows = np.flatnonzero(~bad & (lengths == width))
+        vectors = matrix(column.take(pa.array(rows)), width).astype(np.float32)
+        norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+        # written so that NaN, which compares to nothing, is bad
+        bad[rows] = ~(np.abs(norms - 1) <= _LENGTH_TOLERANCE)
+    return bad
 
 
 def _refuse(rows: pa.Table, bad: NDArray[np.bool_], reason: str) -> None:
@@ -158,7 +170,9 @@ def with_vectors(
         )
         newest[known & (newest == "")] = model_id
     columns[MODEL_COLUMN] = pa.array(newest, pa.string())
-    return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
+    # the column of a model that is no longer in use stays empty until it is dropped
+    arrays = [columns.get(f.name, pa.nulls(batch.num_rows, f.type)) for f in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def pending_hashes(

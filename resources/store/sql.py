@@ -1,0 +1,57 @@
+"""Questions in SQL over the tables, answered by DuckDB, which can only read."""
+
+from typing import Any
+
+import lance
+import pyarrow as pa
+
+from codelake.errors import UsageError
+from resources.store.folder import StoreFolder
+
+
+def query(folder: StoreFolder, statement: str) -> pa.Table:
+    """Answer ``statement`` over the tables of the store, vectors left out.
+
+    DuckDB runs without access to files or network, over views of the tables.
+
+    Raises:
+        UsageError: DuckDB is not installed, or does not understand the statement.
+    """
+    try:
+        import duckdb  # noqa: PLC0415 - an optional package, 0.2 s to load
+    except ImportError as error:
+        message = "codelake sql needs DuckDB: pip install 'codelake[sql]'"
+        raise UsageError(message) from error
+    connection = duckdb.connect(config={"enable_external_access": False})
+    try:
+        for table in folder.specs:
+            connection.register(table, _Readable(folder.dataset(table)))
+        return connection.execute(statement).to_arrow_table()
+    except duckdb.Error as error:
+        message = f"the query cannot be answered: {error}"
+        raise UsageError(message) from error
+    finally:
+        connection.close()
+
+
+class _Readable(lance.LanceDataset):
+    """A table without its columns of half floats, which DuckDB has no type for."""
+
+    def __init__(self, dataset: lance.LanceDataset) -> None:
+        super().__init__(dataset.uri, version=dataset.version)
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([f for f in super().schema if not _is_vector(f.type)])
+
+    def scanner(  # type: ignore[override] # DuckDB names the columns it wants, or none for all
+        self,
+        columns: list[str] | None = None,
+        **options: Any,  # noqa: ANN401 - Lance's own
+    ) -> lance.LanceScanner:
+        return super().scanner(columns=self.schema.names if columns is None else columns, **options)
+
+
+def _is_vector(type_: pa.DataType) -> bool:
+    is_list = pa.types.is_list(type_) or pa.types.is_fixed_size_list(type_)
+    return bool(is_list and type_.value_type == pa.float16())

@@ -1,0 +1,151 @@
+"""Whether the tables keep their promises: each broken one is named, with what it touches."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import lance
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from codelake.errors import StoreError
+from resources.store.folder import StoreFolder
+from resources.store.predicates import equals
+from resources.store.rows import joined_key
+from resources.store.specs import IDENTITY, MODEL_COLUMN, SEARCHED, vector_column, vector_models
+from resources.store.vectors import bad_vectors
+
+_NAMED: Final = 3  # examples in a message
+_BATCH_ROWS: Final = 8192
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A promise that is not kept.
+
+    Args:
+        table: name of the table.
+        kind: missing-file, unreadable, duplicate-id, bad-vector, missing-vector, stale-rows,
+            missing-rows or unknown-repository.
+        count: rows, or files of the table, that are concerned.
+        detail: a sentence that names some of them.
+    """
+
+    table: str
+    kind: str
+    count: int
+    detail: str
+
+
+def find_problems(folder: StoreFolder) -> list[Problem]:
+    """Look at every table of the store; an empty list means that all is well.
+
+    Raises:
+        StoreError: there is no store.
+    """
+    manifest = folder.manifest()
+    problems: list[Problem] = []
+    readable = {}
+    for table in folder.specs:
+        try:
+            dataset = folder.dataset(table)
+            missing = list(_missing_files(table, dataset))
+            problems += missing
+            if not missing:
+                problems += _duplicates(table, dataset)
+                readable[table] = dataset
+        except (StoreError, OSError, ValueError, RuntimeError, pa.ArrowException) as error:
+            problems.append(Problem(table, "unreadable", 1, " ".join(str(error).split())))
+    for table in SEARCHED:
+        if table in readable:
+            problems += _vector_problems(table, readable[table], manifest.model_id)
+    if "embeddings" in readable:
+        problems += _embedding_problems(readable["embeddings"])
+    if readable.keys() >= {"files", "repositories"}:
+        problems += _ledger_problems(readable)
+    return problems
+
+
+def _missing_files(table: str, dataset: lance.LanceDataset) -> Iterator[Problem]:
+    tracked = dataset.tracked_files(min_version=dataset.version).read_all()
+    root = Path(dataset.uri)
+    gone = sorted({path for path in tracked["path"].to_pylist() if not (root / path).exists()})
+    if gone:
+        detail = f"files of the table are gone: {_some(gone)}"
+        yield Problem(table, "missing-file", len(gone), detail)
+
+
+def _duplicates(table: str, dataset: lance.LanceDataset) -> Iterator[Problem]:
+    keys = joined_key(dataset.to_table(columns=list(IDENTITY[table])), IDENTITY[table])
+    counts = pc.value_counts(keys)
+    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        names = _some([key.replace("\0", ":") for key in twice.to_pylist()])
+        yield Problem(table, "duplicate-id", len(twice), f"ids that stand twice: {names}")
+
+
+def _vector_problems(table: str, dataset: lance.LanceDataset, model_id: str) -> Iterator[Problem]:
+    for model, dimension in vector_models(dataset.schema).items():
+        column = vector_column(model)
+        says_so = equals(MODEL_COLUMN, model)
+        bad: list[str] = []
+        for batch in dataset.to_batches(
+            columns=[SEARCHED[table], column], filter=says_so, batch_size=_BATCH_ROWS
+        ):
+            is_bad = bad_vectors(batch.column(column), dimension)
+            bad += batch.column(SEARCHED[table]).filter(pa.array(is_bad)).to_pylist()
+        if bad:
+            detail = f"rows said to have a vector of {model} that have no good one: {_some(bad)}"
+            yield Problem(table, "bad-vector", len(bad), detail)
+    if model_id in vector_models(dataset.schema):
+        without = dataset.count_rows(f"{vector_column(model_id)} IS NULL")
+        if without:
+            detail = f"rows without a vector of {model_id}: the next `codelake index` embeds them"
+            yield Problem(table, "missing-vector", without, detail)
+
+
+def _embedding_problems(dataset: lance.LanceDataset) -> Iterator[Problem]:
+    bad: list[str] = []
+    for batch in dataset.to_batches(columns=["text_hash", "vector"], batch_size=_BATCH_ROWS):
+        is_bad = bad_vectors(batch.column("vector"), None)
+        bad += batch.column("text_hash").filter(pa.array(is_bad)).to_pylist()
+    if bad:
+        yield Problem("embeddings", "bad-vector", len(bad), f"texts: {_some(bad)}")
+
+
+def _ledger_problems(datasets: dict[str, lance.LanceDataset]) -> Iterator[Problem]:
+    """Compare the rows with the files ledger, and that with the repositories."""
+    where = ["repository", "path"]
+    ledger = datasets["files"].to_table(columns=[*where, "skip_reason"])
+    repositories = datasets["repositories"].to_table(columns=["repository"])["repository"]
+    strange = pc.unique(_without(ledger["repository"], repositories)).to_pylist()
+    if strange:
+        detail = f"files of repositories the store does not list: {_some(strange)}"
+        yield Problem("files", "unknown-repository", len(strange), detail)
+    indexed = joined_key(ledger.filter(pc.equal(ledger["skip_reason"], "")), where)
+    for table in SEARCHED:
+        if table not in datasets:
+            continue
+        present = pc.unique(joined_key(datasets[table].to_table(columns=where), where))
+        stale = _shown(_without(present, indexed))
+        if stale:
+            detail = f"rows of files that are not indexed: {_some(stale)}"
+            yield Problem(table, "stale-rows", len(stale), detail)
+        lost = _shown(_without(indexed, present)) if table == "chunks" else []
+        if lost:
+            detail = f"indexed files without a row: {_some(lost)}"
+            yield Problem(table, "missing-rows", len(lost), detail)
+
+
+def _without(values: pa.Array | pa.ChunkedArray, others: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return values.filter(pc.invert(pc.is_in(values, value_set=others)))
+
+
+def _shown(keys: pa.Array | pa.ChunkedArray) -> list[str]:
+    return [key.replace("\0", ":") for key in keys.to_pylist()]
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
