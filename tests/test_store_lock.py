@@ -1,0 +1,97 @@
+"""One writer at a time, told by name, and no lock that outlives its holder."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from codelake.errors import StoreError
+from codelake.schemas import CHUNKS
+from resources.store import LanceStore
+from tests.stored_rows import batches, chunk, stored
+
+_ROOT = Path(__file__).parents[1]
+
+_HOLD = """
+import sys
+from pathlib import Path
+from resources.store import LanceStore
+with LanceStore(Path(sys.argv[1])).writing():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def _holder(folder: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=_ROOT,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.communicate()
+    assert process.returncode is not None
+
+
+def test_a_second_writer_is_told_who_writes(tmp_path: Path) -> None:
+    process = _holder(tmp_path)
+    store = LanceStore(tmp_path)
+    with pytest.raises(StoreError, match=f"by process {process.pid} on .* since 2"):
+        store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "1")]))
+    assert store.summary()["chunks"] == 0, "reading needs no lock"
+    _end(process)
+    assert store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "1")])).written == 1
+
+
+def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:
+    process = _holder(tmp_path)
+    process.send_signal(signal.SIGKILL)
+    _end(process)
+    stored(tmp_path, chunk("a.py", "1"))
+
+
+def test_waiting_ends_when_the_holder_does(tmp_path: Path) -> None:
+    process = _holder(tmp_path)
+    ender = threading.Timer(0.3, _end, [process])
+    ender.start()
+    with LanceStore(tmp_path).writing(wait_seconds=60):
+        pass
+    ender.join()
+    assert process.returncode == 0
+
+
+def test_the_holder_may_take_it_again_from_any_thread(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    done: list[int] = []
+
+    def write() -> None:
+        rows = batches(CHUNKS, [chunk("a.py", "1")])
+        done.append(store.replace_rows("chunks", batches=rows).written)
+
+    with store.writing(), store.writing():
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+        with pytest.raises(StoreError, match=f"process {os.getpid()}"):
+            LanceStore(tmp_path).optimize()
+    assert done == [1]
+    LanceStore(tmp_path).optimize()
+
+
+def test_what_a_lock_file_says_is_not_trusted(tmp_path: Path) -> None:
+    process = _holder(tmp_path)
+    (tmp_path / "writer.lock").write_text("[]")
+    with pytest.raises(StoreError, match="by another process"):
+        LanceStore(tmp_path).optimize()
+    _end(process)
