@@ -3,6 +3,7 @@
 import dagster as dg
 
 from codelake.embedding import embed_texts
+from codelake.errors import EmbeddingError
 from resources.configuration import Configuration
 from resources.progress import reporter
 
@@ -24,17 +25,22 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
     store.use_model(embedder.model_id, embedder.dimension, settings)
     pending = store.pending_count(embedder.model_id)
     reporter().stage("embeddings", unit="texts", total=pending)
-    embedded, failures = 0, dict[str, str]()
-    for part in embed_texts(
-        store.pending(embedder.model_id), embedder, progress=reporter().advance
-    ):
-        embedded += store.append_embeddings(part.table)
-        failures |= part.failures
+    embedded, failures, stopped = 0, dict[str, str](), ""
+    try:
+        for part in embed_texts(
+            store.pending(embedder.model_id), embedder, progress=reporter().advance
+        ):
+            embedded += store.append_embeddings(part.table)
+            failures |= part.failures
+    except EmbeddingError as error:
+        # What was embedded is kept and used; the last stage of the run says that some is missing.
+        stopped = str(error)
     usage = embedder.usage
     return dg.MaterializeResult(
         metadata={
             "embedded": embedded,
             "failed": dg.MetadataValue.json(failures),
+            "stopped": stopped,
             "model": embedder.model_id,
             "tokens": usage.tokens,
             "requests": usage.requests,

@@ -46,6 +46,8 @@ def settle(repositories: pa.Table, files: Batches) -> pa.Table:
     unlisted = {row["repository"] for row in unreadable if not row["path"]}
     rows = repositories.to_pylist()
     for row in rows:
+        if row["status"] in {"changed", "unchanged"}:
+            row["status"] = "indexed"
         if row["repository"] in partial:
             row["fingerprint"] = ""
         if row["repository"] in unlisted:

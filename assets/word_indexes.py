@@ -12,9 +12,12 @@ from resources.progress import reporter
     deps=["chunk_table", "symbol_table", "file_table", "repository_table"],
     description="Text and scalar indexes over the stored rows, brought up to date.",
 )
-def word_indexes(configuration: Configuration) -> dg.MaterializeResult[None]:
-    """Let the text and scalar indexes cover the new rows."""
+def word_indexes(
+    context: dg.AssetExecutionContext, configuration: Configuration
+) -> dg.MaterializeResult[None]:
+    """Let the text and scalar indexes cover the new rows, and let readers see them."""
     reporter().stage("word indexes")
     store = configuration.open_store()
     store.index_new_rows()
+    store.publish(context.run_id)
     return dg.MaterializeResult(metadata={"rows": dg.MetadataValue.json(store.summary())})

@@ -92,7 +92,7 @@ REPOSITORIES: Final = TableSpec(
         column("commit", _S, "commit that is indexed; empty if there is none"),
         column("branch", _S, "branch the commit was taken from; empty if detached"),
         column("fingerprint", _S, "hash of every setting that decides the rows"),
-        column("status", _S, "changed, unchanged, removed or failed"),
+        column("status", _S, "changed, unchanged, removed, skipped or failed; indexed once stored"),
         column("reason", _S, "why it failed or was skipped; empty otherwise"),
     ),
 )

@@ -22,6 +22,11 @@ def prepare_home(store: Path) -> Path:
 
 def open_instance(store: Path) -> dg.DagsterInstance:
     """Open the instance of ``DAGSTER_HOME`` if that is set, else the one beside the tables."""
-    if not os.environ.get("DAGSTER_HOME"):
-        os.environ["DAGSTER_HOME"] = str(prepare_home(store))
-    return dg.DagsterInstance.get()
+    if os.environ.get("DAGSTER_HOME"):
+        return dg.DagsterInstance.get()
+    os.environ["DAGSTER_HOME"] = str(prepare_home(store))
+    try:
+        return dg.DagsterInstance.get()
+    finally:
+        # Another store of this process has a home of its own.
+        del os.environ["DAGSTER_HOME"]

@@ -46,23 +46,25 @@ def require_repositories(store: LanceStore, names: Sequence[str]) -> None:
             raise UsageError(message)
 
 
-def open_query_embedder(store: LanceStore, settings: Settings, mode: str) -> Embedder | None:
+def open_query_embedder(
+    store: LanceStore, settings: Settings, mode: str, model_id: str | None = None
+) -> Embedder | None:
     """Return the embedder that made the stored vectors, or None where words must do.
 
     Raises:
         UsageError: the stored vectors are of a remote model and the settings forbid those.
         EmbeddingError: the embedder that made them cannot be opened or has changed.
     """
-    record = store.models()
-    if mode in _WORDS_ONLY or not record.model_id:
+    model_id = store.search_tables().model_id if model_id is None else model_id
+    if mode in _WORDS_ONLY or not model_id:
         return None
-    kept = record.embedders.get(record.model_id)
+    kept = store.models().embedders.get(model_id)
     wanted = EmbeddingSettings.model_validate(kept) if kept else settings.embedding
     strict = {"local_only": settings.embedding.local_only, "threads": settings.embedding.threads}
     embedder = open_embedder(wanted.model_copy(update=strict))
-    if embedder.model_id != record.model_id:
+    if embedder.model_id != model_id:
         message = (
-            f"the index has vectors of {record.model_id!r}, this version opens "
+            f"the index has vectors of {model_id!r}, this version opens "
             f"{embedder.model_id!r}: run `codelake index` to embed anew, or search with "
             "--mode text"
         )

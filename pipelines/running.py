@@ -9,7 +9,7 @@ from typing import Any, Final
 import dagster as dg
 
 from codelake.changes import count_changes
-from codelake.errors import CodelakeError
+from codelake.chunking import chunker_named
 from codelake.schemas import TABLES
 from pipelines.definitions import defs
 from pipelines.instance import open_instance
@@ -27,11 +27,14 @@ _READ: Final = ("changed", "unchanged")  # statuses of repositories that the sto
 def run_index(
     configuration: Configuration, *, is_dry: bool = False, log_level: str = "CRITICAL"
 ) -> Summary:
-    """Run the job and return its summary.
+    """Run the job and return its summary; what failed is in the summary with its reason.
 
     Raises:
-        CodelakeError: a stage failed as a whole; what earlier ones stored is kept.
+        UsageError: the settings name a chunker or an embedder that does not exist.
+        StoreError: the store cannot be written.
     """
+    chunker_named(configuration.load().chunking.chunker)
+    configuration.open_embedder()
     store = configuration.open_store()
     with open_instance(store.path) as instance, store.writing():
         result = defs.resolve_job_def(JOB).execute_in_process(
@@ -42,9 +45,6 @@ def run_index(
         )
         summary = _summarize(result, store, is_dry=is_dry)
         summary.seconds = _seconds(instance, result.run_id)
-        for event in result.all_events:
-            if event.is_step_failure:
-                _raise_failure(event)
         return summary
 
 
@@ -65,14 +65,25 @@ def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
     }
 
 
-def _raise_failure(event: dg.DagsterEvent) -> None:
-    """Raise what a step raised, without Dagster's frames around it."""
-    error = event.step_failure_data.error
-    while error is not None and error.cause is not None:
-        error = error.cause
-    reason = error.message.strip() if error is not None else "unknown"
-    message = f"stage {event.step_key!r} failed: {reason}"
-    raise CodelakeError(message)
+def _stage_failures(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
+    """Return why stages failed as a whole, without Dagster's frames around it.
+
+    A stage that failed on purpose has told the reason by what it recorded.
+    """
+    found = []
+    for event in result.all_events:
+        if not event.is_step_failure or event.step_failure_data.user_failure_data is not None:
+            continue
+        error = event.step_failure_data.error
+        while error is not None and error.cause is not None:
+            error = error.cause
+        reason = error.message.strip().partition(": ")[2] if error is not None else "unknown"
+        found.append(_failure(f"stage {event.step_key} failed: {reason}"))
+    return found
+
+
+def _failure(reason: str, repository: str = "", path: str = "") -> dict[str, str]:
+    return {"repository": repository, "path": path, "reason": reason}
 
 
 def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: bool) -> Summary:
@@ -81,7 +92,7 @@ def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: 
     names = [r["repository"] for r in repositories if r["status"] in _READ]
     metadata = _metadata(result)
     summary = Summary(repositories=len(names), store=str(store.path))
-    summary.failed = _failures(repositories, metadata)
+    summary.failed = _failures(repositories, metadata) + _stage_failures(result)
     summary.files = _files(store, names)
     written = 0
     counts = count_changes(_stage(stages, "changes").table()) if "changes" in metadata else {}
@@ -116,15 +127,18 @@ def _failures(
     repositories: list[dict[str, str]], metadata: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, str]]:
     found = [
-        {"repository": r["repository"] or r["source"], "path": "", "reason": r["reason"]}
+        _failure(r["reason"], r["repository"] or r["source"])
         for r in repositories
         if r["status"] == "failed"
     ]
     found += metadata.get("files", {}).get("failed", [])
+    embedded = metadata.get("embeddings", {})
     found += [
-        {"repository": "", "path": "", "reason": f"text {text_hash} has no vector: {reason}"}
-        for text_hash, reason in metadata.get("embeddings", {}).get("failed", {}).items()
+        _failure(f"text {text_hash} has no vector: {reason}")
+        for text_hash, reason in embedded.get("failed", {}).items()
     ]
+    if embedded.get("stopped"):
+        found.append(_failure(f"the embedder stopped: {embedded['stopped']}"))
     return found
 
 

@@ -1,6 +1,7 @@
 """``codelake export``: a stored table as a file."""
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -29,4 +30,4 @@ def export(
         message = "Parquet is no text: name a file with -o"
         raise click.UsageError(message)
     opened = require_store(read_settings(config_file, store))
-    opened.export(table, chosen, output)
+    opened.export(table, chosen, Path(output) if output else sys.stdout.buffer)

@@ -59,7 +59,7 @@ def search(  # noqa: PLR0913 # one parameter an option
     require_repositories(opened, repository)
     tables = opened.search_tables()
     wanted = mode or settings.search.mode
-    embedder = open_query_embedder(opened, settings, wanted)
+    embedder = open_query_embedder(opened, settings, wanted, tables.model_id)
     answer = find(
         questions(query, is_batch=batch),
         tables=tables,

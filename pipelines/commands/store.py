@@ -1,6 +1,10 @@
 """``codelake store``: look after the tables."""
 
+from dataclasses import asdict
+
 import click
+from rich.console import Console
+from rich.table import Table
 
 from pipelines.commands.options import json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
@@ -27,9 +31,9 @@ def verify(
     """Check that the tables keep their promises; exit 1 if one does not."""
     problems = require_store(read_settings(config_file, store)).verify()
     if as_json:
-        print_json({"problems": problems})
+        print_json({"problems": [asdict(problem) for problem in problems]})
     for problem in problems if not as_json else []:
-        click.echo(problem)
+        click.echo(str(problem))
     if not problems and not as_json:
         click.echo("the tables are sound")
     context.exit(1 if problems else 0)
@@ -48,9 +52,16 @@ def optimize(store: str | None, config_file: str | None) -> None:
 @json_option
 def history(store: str | None, config_file: str | None, *, as_json: bool) -> None:
     """List the versions of the tables that can still be read."""
-    versions = require_store(read_settings(config_file, store)).history()
+    versions = [asdict(v) for v in require_store(read_settings(config_file, store)).history()]
+    for version in versions:
+        version["written"] = version["written"].isoformat(timespec="seconds")
     if as_json:
         print_json(versions)
         return
+    table = Table(box=None)
+    for name in ("table", "number", "written", "row_count", "names"):
+        table.add_column(name)
     for version in versions:
-        click.echo("  ".join(str(value) for value in version.values()))
+        version["names"] = ", ".join(version["names"])
+        table.add_row(*(str(value) for value in version.values()))
+    Console().print(table)

@@ -1,0 +1,31 @@
+"""``codelake sql``: SQL over the tables, read-only."""
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipelines.commands.options import json_option, print_json, read_settings, store_options
+from pipelines.opening import require_store
+
+
+@click.command()
+@click.argument("statement")
+@store_options
+@json_option
+def sql(statement: str, store: str | None, config_file: str | None, *, as_json: bool) -> None:
+    """Answer STATEMENT, a SELECT over repositories, files, chunks, symbols and embeddings.
+
+    \b
+    Example:
+      codelake sql "select language, count(*) from chunks group by 1 order by 2 desc"
+    """  # noqa: D301 # \b is click's mark for text that keeps its lines
+    found = require_store(read_settings(config_file, store)).sql(statement)
+    rows = found.to_pylist()
+    if as_json:
+        print_json(rows)
+        return
+    table = Table(*found.schema.names, box=None)
+    for row in rows:
+        table.add_row(*(Text(str(value)) for value in row.values()))
+    Console().print(table)
