@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from codelake.definitions import Definition, definitions_from_json
 from codelake.encodings import file_offsets
-from codelake.hashing import RowIds, bytes_hash, content_hash
+from codelake.hashing import RowIds, bytes_hash
 from codelake.natural_names import natural_name
 from codelake.schemas import SYMBOLS
 from codelake.settings import Settings
@@ -95,9 +95,10 @@ def _made(
         line += text.count(b"\n", at, start) if start >= at else -text.count(b"\n", start, at)
         at = start
         body = text[start:end]
-        if has_returns:
+        if has_returns:  # hashes and what is shown do not know of line ends
             body = body.replace(b"\r\n", b"\n")
         body_hash = bytes_hash(body)
+        line_ends = body.count(b"\n")
         name = definition.name
         qualified = ".".join(definition.hierarchy)
         key = (qualified, body_hash)
@@ -109,25 +110,25 @@ def _made(
             (
                 ids.of(qualified, body_hash, str(occurrence)),
                 line,
-                line + body.count(b"\n"),
+                line + line_ends,
                 line + text.count(b"\n", start, definition.name_byte),
                 words,
                 qualified,
-                _shown(body),
+                _shown(body, line_ends),
                 body_hash,
                 embedded,
-                content_hash(embedded),
+                bytes_hash(embedded.encode("utf-8", "surrogatepass")),
             )
         )
     return zip(*rows, strict=True)
 
 
-def _shown(body: bytes) -> str:
+def _shown(body: bytes, line_ends: int) -> str:
     """Return the first lines and characters of a body."""
+    if line_ends < _BODY_LINES and len(body) <= _BODY_CHARACTERS:
+        return body.decode("utf-8", "replace")
     text = body[: _BODY_CHARACTERS * _UTF8_BYTES].decode("utf-8", "ignore")[:_BODY_CHARACTERS]
-    if text.count("\n") >= _BODY_LINES:
-        return "\n".join(text.split("\n", _BODY_LINES)[:_BODY_LINES])
-    return text
+    return "\n".join(text.split("\n", _BODY_LINES)[:_BODY_LINES])
 
 
 def _move_offsets(

@@ -108,10 +108,13 @@ def _merge(parts: list[str]) -> list[str]:
     found: list[str] = []
     piece = ""
     for part in parts:
+        if not piece and _NESTED.isdisjoint(part):
+            if part and not part.isspace():
+                found.append(part.strip())
+            continue
         piece = f"{piece},{part}" if piece else part
         if _depth(piece) <= 0:
-            if not piece.isspace() and piece:
-                found.append(piece.strip())
+            found.append(piece.strip())
             piece = ""
     if piece.strip():
         found.append(piece.strip())
@@ -124,6 +127,8 @@ def _depth(text: str) -> int:
 
 @functools.lru_cache(maxsize=16_384)
 def _parameter(part: str, style: str) -> Parameter:
+    if part.isidentifier() and style in {"name", "name:type"}:
+        return Parameter(part)
     text = part
     while text[0] in "@#[" and (found := _ANNOTATION.match(text)) and found.end() < len(text):
         text = text[found.end() :]
@@ -152,9 +157,11 @@ def _cut(text: str, mark: str) -> tuple[str, str]:
         return text, ""
     at = text.index(mark)
     before = text[:at]
-    if _NESTED.isdisjoint(before) or (_AMBIGUOUS.search(before) is None and _depth(before) == 0):
-        if text[at + 1 : at + 2] not in {"=", ">"} or mark == ":":
-            return before.strip(), text[at + 1 :].strip()
+    is_plain = _NESTED.isdisjoint(before) or (
+        _AMBIGUOUS.search(before) is None and _depth(before) == 0
+    )
+    if is_plain and (mark == ":" or text[at + 1 : at + 2] not in {"=", ">"}):
+        return before.strip(), text[at + 1 :].strip()
     depth = position = 0
     for token in _TOKEN.findall(text):
         if token in _OPEN:
@@ -187,7 +194,7 @@ def _variadic(name: str) -> tuple[str, str]:
 
 
 def _spread_types(found: list[Parameter]) -> list[Parameter]:
-    """Give ``a`` in Go's ``a, b int`` the type of ``b``; where no word has a type, all are types."""
+    """Give ``a`` in Go's ``a, b int`` the type of ``b``; words without any type are types."""
     if not any(parameter.type for parameter in found):
         return [Parameter("", parameter.name, kind=parameter.kind) for parameter in found]
     spread = []

@@ -45,7 +45,9 @@ def read_prefix(text: str, language: str) -> Prefix:
 
 def fold_signature(text: str) -> str:
     """Return a declaration on one line, without the mark that opens its body."""
-    folded = " ".join(text[:_SIGNATURE_CHARACTERS].split()).rstrip(" {;")
+    if "\n" in text or "  " in text:
+        text = " ".join(text[:_SIGNATURE_CHARACTERS].split())
+    folded = text.rstrip(" {;")
     last = folded[-1:]
     if last == ":":
         return folded[:-1]
