@@ -15,6 +15,8 @@ from bench.trees import Source, commit_all, write_repositories
 
 _CODELAKE: Final = (sys.executable, "-c", "from pipelines.command_line import main; main()")
 
+_HASHING: Final = "[embedding]\nembedder = 'hash'\ndimensions = 384\n"
+
 
 def measure(sources: list[Source]) -> list[Figure]:
     """Index ``sources`` with the hashing embedder, then with one behind HTTP."""
@@ -27,7 +29,7 @@ def measure(sources: list[Source]) -> list[Figure]:
             Figure("size", sum(len(source.content) for source in sources) / 1e6, "MB"),
             Figure("start of the command and of Dagster", start, "CPU s"),
         ]
-        figures += _index(folder, start, "in process", "[embedding]\nembedder = 'hash'\n")
+        figures += _index(folder, start, "in process", _HASHING)
         with stub_server() as port:
             figures += _index(folder, start, "over HTTP", http_settings(port))
     return figures
@@ -73,7 +75,7 @@ def _start_cost(folder: Path) -> float:
     (empty / "a.py").write_text("a = 1\n", encoding="utf-8")
     commit_all(empty)
     config = folder / "start.toml"
-    config.write_text("[embedding]\nembedder = 'hash'\n", encoding="utf-8")
+    config.write_text(_HASHING, encoding="utf-8")
     return index(empty, folder / "start", config)[0].cpu_seconds
 
 
