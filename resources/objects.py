@@ -20,8 +20,8 @@ _SHA256_DIGITS: Final = 64
 
 
 @contextmanager
-def empty_git_directory(objects: Path, object_format: str) -> Iterator[dict[str, str]]:
-    """Make an empty git directory that borrows ``objects``; give the environment to use it.
+def empty_git_directory(objects: Path | None, object_format: str) -> Iterator[dict[str, str]]:
+    """Make an empty git directory that may borrow ``objects``; give the environment to use it.
 
     Neither configuration nor hooks, attributes or promisor remotes of the repository are seen.
     """
@@ -33,7 +33,8 @@ def empty_git_directory(objects: Path, object_format: str) -> Iterator[dict[str,
         version = "1\n[extensions]\nobjectFormat = sha256" if object_format == "sha256" else "0"
         config = f"[core]\nbare = true\nrepositoryFormatVersion = {version}\n"
         (place / "config").write_text(config, encoding="ascii")
-        yield local_environment(GIT_DIR=folder, GIT_OBJECT_DIRECTORY=str(objects))
+        borrowed = {} if objects is None else {"GIT_OBJECT_DIRECTORY": str(objects)}
+        yield local_environment(GIT_DIR=folder, **borrowed)
 
 
 def object_format(commit: str) -> str:

@@ -162,10 +162,10 @@ def _inner_repositories(folder: Path, head: Head, *, is_nested: bool) -> list[Pa
 
     A submodule that is not entered is a row of the files table, so it is not named here.
     """
-    names = list_files(folder, head.git_directory, head.object_format)
+    names = list_files(folder, head)
     inner = [name.removesuffix(b"/") for name in names if name.endswith(b"/")]
     if is_nested:
-        inner += list_submodules(head.git_directory, head.object_format)
+        inner += list_submodules(head)
     places = [folder / os.fsdecode(name) for name in inner]
     return sorted(place for place in places if os.path.lexists(place / ".git"))
 

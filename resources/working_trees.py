@@ -28,7 +28,7 @@ _PIECE: Final = 1 << 20  # bytes hashed at a time, so that a large file does not
 _FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-def list_files(work_tree: Path, git_directory: Path | None, object_format: str) -> list[bytes]:
+def list_files(work_tree: Path, head: Head | None) -> list[bytes]:
     """Return tracked files and untracked ones that are not ignored, as git names them.
 
     A clone that lies inside is named once, with a ``/`` at its end. The repository's own
@@ -36,35 +36,41 @@ def list_files(work_tree: Path, git_directory: Path | None, object_format: str) 
 
     Args:
         work_tree: the folder the files lie in.
-        git_directory: holds the index; ``None`` for a plain folder.
-        object_format: of the repository, sha1 or sha256.
+        head: of the repository; ``None`` for a plain folder.
 
     Raises:
         GitError: the index cannot be read.
     """
     listing = ["-C", str(work_tree), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     excludes = [_global_excludes()]
-    objects = (git_directory or work_tree) / "objects"
-    with empty_git_directory(objects, object_format) as environment:
+    with _borrowing(head) as environment:
         environment["GIT_WORK_TREE"] = str(work_tree)
-        if git_directory is not None:
-            environment["GIT_INDEX_FILE"] = str(git_directory / "index")
-            excludes.append(git_directory / "info" / "exclude")
+        if head is not None:
+            excludes.append(head.common_directory / "info" / "exclude")
         listing += [f"--exclude-from={path}" for path in excludes if path and path.is_file()]
         return sorted(set(run_git(listing, environment=environment).split(b"\0")[:-1]))
 
 
-def list_submodules(git_directory: Path, object_format: str) -> list[bytes]:
+def list_submodules(head: Head) -> list[bytes]:
     """Return the names of the submodules that the index knows.
 
     Raises:
         GitError: the index cannot be read.
     """
-    with empty_git_directory(git_directory / "objects", object_format) as environment:
-        environment["GIT_INDEX_FILE"] = str(git_directory / "index")
+    with _borrowing(head) as environment:
         records = run_git(["ls-files", "-z", "--stage"], environment=environment).split(b"\0")
     mark = _REPOSITORY.encode() + b" "
     return [record.split(b"\t", 1)[1] for record in records if record.startswith(mark)]
+
+
+@contextmanager
+def _borrowing(head: Head | None) -> Iterator[dict[str, str]]:
+    """Give the environment of an empty git directory with the index of a checkout."""
+    objects = head.common_directory / "objects" if head else None
+    with empty_git_directory(objects, head.object_format if head else "sha1") as environment:
+        if head is not None:
+            environment["GIT_INDEX_FILE"] = str(head.git_directory / "index")
+        yield environment
 
 
 @cache
@@ -89,7 +95,7 @@ class WorkingTree:
         Nothing below ``hidden``, the store, belongs to it.
         """
         self._folder = folder
-        self._git_directory = head.git_directory if head else None
+        self._head = head
         self._object_format = head.object_format if head else "sha1"
         self._hidden = os.fsencode(hidden)
         self._root = -1
@@ -114,7 +120,7 @@ class WorkingTree:
         Raises:
             GitError: git cannot list the folder.
         """
-        names = list_files(self._folder, self._git_directory, self._object_format)
+        names = list_files(self._folder, self._head)
         base = os.fsencode(self._folder) + b"/"
         shown = [name for name in names if not self._is_hidden(base + name)]
         return [entry for name in shown if (entry := self._entry(name)) is not None]
