@@ -16,6 +16,7 @@ from codelake.schemas import TableSpec
 from codelake.search.tables import WORD_COLUMNS, Filters
 from resources.store.errors import store_errors
 from resources.store.predicates import filter_predicate, groups_of, is_one_of, matches
+from resources.store.resident import RESIDENT_ROWS, Resident, ResidentRows, ResidentVectors
 from resources.store.specs import MODEL_COLUMN, SEARCHED, vector_column, vector_models
 
 # Rows fetched beyond k, so that rows with the k-th score are rarely cut apart.
@@ -50,6 +51,17 @@ class LanceTables:
         self._folder = folder
         self._datasets = datasets
         self._specs = specs
+        self._coverage: dict[str, dict[str, int]] = {}
+        self._residents = {
+            name: self._resident(name)
+            for name, dataset in datasets.items()
+            if dataset.count_rows() <= RESIDENT_ROWS
+        }
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """Return the version of each table; equal versions have equal rows."""
+        return {name: dataset.version for name, dataset in self._datasets.items()}
 
     def nearest(
         self, table: str, vectors: NDArray[np.float32], *, model_id: str, k: int, filters: Filters
@@ -70,7 +82,14 @@ class LanceTables:
             raise StoreError(message)
         column = vector_column(model_id)
         predicate = filter_predicate(filters)
-        return [self._nearest_one(table, column, query, k, predicate) for query in queries]
+        resident = self._residents.get(table)
+        if resident is None:
+            return [self._nearest_one(table, column, query, k, predicate) for query in queries]
+        resident.count_question()
+        held = resident.vectors(column)
+        allowed = resident.allowed(column, held.ids, predicate)
+        names = [SEARCHED[table], "score"]
+        return [held.nearest(query, k, allowed).rename_columns(names) for query in queries]
 
     def match(self, table: str, text: str, *, k: int, filters: Filters) -> pa.Table:
         """Return the ``k`` best rows by BM25 over identifier-split words: row id and score."""
@@ -78,6 +97,8 @@ class LanceTables:
             return _no_hits(SEARCHED[table])
         query = _words_query(table, text)
         predicate = filter_predicate(filters)
+        if resident := self._residents.get(table):
+            resident.count_question()
 
         def fetch(count: int) -> pa.Table:
             return self._read(
@@ -106,7 +127,12 @@ class LanceTables:
 
         ``columns`` are what is read; none named means all but the vector.
         """
-        return self._first(table, filter_predicate(filters, is_one_of(column, values)), k, columns)
+        held = self._held_rows(table)
+        if held is None:
+            predicate = filter_predicate(filters, is_one_of(column, values))
+            return self._first(table, predicate, k, columns)
+        allowed = self._residents[table].allowed("rows", held.ids, filter_predicate(filters))
+        return held.equal(column, values, k, columns, allowed)
 
     def matches_pattern(self, table: str, pattern: str, *, k: int, filters: Filters) -> pa.Table:
         """Return at most ``k`` whole rows whose text or body matches a regular expression.
@@ -131,6 +157,8 @@ class LanceTables:
             ids: row ids.
             columns: the columns to read; none means all but the vector.
         """
+        if held := self._held_rows(table):
+            return held.with_ids(ids, columns)
         id_column = SEARCHED[table]
         wanted = list(columns) or self._specs[table].schema.names
         read = wanted if id_column in wanted else [*wanted, id_column]
@@ -155,8 +183,34 @@ class LanceTables:
 
     def coverage(self, table: str) -> dict[str, int]:
         """Return the number of rows by the model of their vector; ``""`` counts those without."""
-        models = self._read(table, columns=[MODEL_COLUMN])[MODEL_COLUMN]
-        return {item["values"]: item["counts"] for item in pc.value_counts(models).to_pylist()}
+        if table not in self._coverage:
+            models = self._read(table, columns=[MODEL_COLUMN])[MODEL_COLUMN]
+            counts = pc.value_counts(models).to_pylist()
+            self._coverage[table] = {item["values"]: item["counts"] for item in counts}
+        return dict(self._coverage[table])
+
+    def _held_rows(self, table: str) -> ResidentRows | None:
+        resident = self._residents.get(table)
+        return resident.rows() if resident else None
+
+    def _resident(self, table: str) -> Resident:
+        id_column, spec = SEARCHED[table], self._specs[table]
+
+        def read_ids(predicate: str) -> pa.Array:
+            return self._read(table, columns=[id_column], filter=predicate)[
+                id_column
+            ].combine_chunks()
+
+        def read_rows() -> ResidentRows:
+            return ResidentRows(self._read(table, columns=spec.schema.names), spec, id_column)
+
+        def read_vectors(column: str) -> ResidentVectors:
+            rows = self._read(table, columns=[id_column, column], filter=f"{column} IS NOT NULL")
+            flat = rows[column].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            vectors = flat.reshape(rows.num_rows, rows.schema.field(column).type.list_size)
+            return ResidentVectors(rows[id_column].combine_chunks(), vectors.astype(np.float32))
+
+        return Resident(read_ids, read_rows, read_vectors)
 
     def _nearest_one(
         self, table: str, column: str, query: NDArray[np.float32], k: int, predicate: str | None
