@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 BUDGET: Final = 10_000  # nws a reader gets: five chunks of the paper's 2,000
+SHORT_BUDGETS: Final = (2_500, 5_000)  # what a reader with less room gets of the same ranking
 BLOCK_LINES: Final = 50  # the paper's baseline, and the unit of its line mapping
 DEPTH: Final = 5
 
@@ -214,6 +215,9 @@ def question_measures(
     order = rank(scores)
     found = standard_measures(relevant_pieces(pieces, answer), order)
     found |= gold_shares(retrieved(pieces, order), answer, line_nws)
+    for budget in SHORT_BUDGETS:
+        shares = gold_shares(retrieved(pieces, order, budget), answer, line_nws)
+        found[f"gold_nws@{budget}"] = shares["gold_nws"]
     found["line_max_recall@5"] = line_mapped_recall(scores, mapping, answer, "max")
     found["line_mean_recall@5"] = line_mapped_recall(scores, mapping, answer, "mean")
     found["file_recall@5"] = file_recall(pieces, order, answer)
@@ -223,6 +227,8 @@ def question_measures(
 MEASURES: Final[Mapping[str, str]] = {
     "gold_lines": "share of gold lines wholly inside the first 10,000 retrieved nws",
     "gold_nws": "share of gold nws inside the first 10,000 retrieved nws",
+    "gold_nws@2500": "the same inside the first 2,500",
+    "gold_nws@5000": "the same inside the first 5,000",
     "line_max_recall@5": "Recall@5 of 50-line blocks, block score = largest line score",
     "line_mean_recall@5": "Recall@5 of 50-line blocks, block score = mean line score",
     "recall@5": "share of the chunks on gold lines that are among the first 5",

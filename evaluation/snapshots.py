@@ -114,7 +114,7 @@ def read_commit(git_directory: Path, commit: str) -> list[SourceFile]:
     """Return the plain files of a commit, in the order of their bytes."""
     with Objects(git_directory, commit) as objects:
         entries = [entry for entry in objects.entries() if entry.mode in _REGULAR]
-        contents = objects.contents([entry.blob_id for entry in entries])
+        contents = objects.contents(entries)
         pairs = zip(entries, contents, strict=True)
         return [SourceFile(e.path, content) for e, content in pairs if content is not None]
 
