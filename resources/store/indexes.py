@@ -53,6 +53,8 @@ _TEXT_OPTIONS: Final[dict[str, Any]] = {
 # 7 ms over 27,000 rows of 384 numbers, the index 3 ms, and the exact one misses nothing.
 VECTOR_INDEX_ROWS: Final = 50_000
 
+_INDEXED_MULTIPLE: Final = 8  # IVF_RQ takes no other number of dimensions
+
 # Compaction copies rows, so it waits until this many small fragments or this share of dead rows.
 _SMALL_FRAGMENTS: Final = 16
 _DEAD_SHARE: Final = 0.1
@@ -81,9 +83,11 @@ def cover_new_rows(dataset: lance.LanceDataset) -> bool:
 def ensure_vector_indexes(dataset: lance.LanceDataset, least_rows: int) -> None:
     """Index the vectors of each model of which there are ``least_rows`` or more."""
     present = {index.name for index in dataset.describe_indices()}
-    for model_id in vector_models(dataset.schema):
+    for model_id, dimension in vector_models(dataset.schema).items():
         column = vector_column(model_id)
-        if column in present or dataset.count_rows(f"{column} IS NOT NULL") < least_rows:
+        if dimension % _INDEXED_MULTIPLE or column in present:
+            continue
+        if dataset.count_rows(f"{column} IS NOT NULL") < least_rows:
             continue
         dataset.create_index(column, "IVF_RQ", name=column, metric="dot", num_bits=1)
 

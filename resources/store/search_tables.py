@@ -22,9 +22,12 @@ from resources.store.specs import MODEL_COLUMN, SEARCHED, vector_column, vector_
 # Rows fetched beyond k, so that rows with the k-th score are rarely cut apart.
 _SPARE: Final = 16
 
-# A vector index answers with recall above 0.95 from these on, measured in docs/store.md.
-_PROBES: Final = 50
-_REFINE: Final = 5
+# How a vector index is asked; docs/store.md has the recall and time of other values. Every part of
+# an index of a million vectors is looked at (244), and so many of the best by one-bit codes are
+# compared exactly. A filter leaves its rows farther apart in the order of the codes.
+_PROBES: Final = 256
+_COMPARED: Final = 200
+_COMPARED_FILTERED: Final = 1000
 
 _PATTERN_COLUMNS: Final = {"chunks": ("text",), "symbols": ("body", "signature")}
 
@@ -215,6 +218,8 @@ class LanceTables:
     def _nearest_one(
         self, table: str, column: str, query: NDArray[np.float32], k: int, predicate: str | None
     ) -> pa.Table:
+        compared = _COMPARED_FILTERED if predicate else _COMPARED
+
         def fetch(count: int) -> pa.Table:
             found = self._read(
                 table,
@@ -227,7 +232,7 @@ class LanceTables:
                     "k": count,
                     "metric": "dot",
                     "nprobes": _PROBES,
-                    "refine_factor": _REFINE,
+                    "refine_factor": -(-compared // count),
                 },
                 disable_scoring_autoprojection=True,
             )

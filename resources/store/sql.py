@@ -26,7 +26,11 @@ def query(folder: StoreFolder, statement: str) -> pa.Table:
     try:
         for table in folder.specs:
             connection.register(table, _Readable(folder.dataset(table)))
-        return connection.execute(statement).to_arrow_table()
+        answer = connection.sql(statement)
+        if answer is None:
+            message = f"the query cannot be answered: {statement!r} asks nothing"
+            raise UsageError(message)
+        return answer.to_arrow_table()
     except duckdb.Error as error:
         message = f"the query cannot be answered: {error}"
         raise UsageError(message) from error

@@ -1,0 +1,330 @@
+"""Tables verified, published, rolled back, exported, asked in SQL, migrated and kept small."""
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import lance
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from codelake.errors import StoreError, UsageError
+from codelake.schemas import CHUNKS, column
+from codelake.search.tables import Filters
+from resources.store import STORED, LanceStore
+from resources.store.folder import StoreFolder
+from resources.store.predicates import path_matches
+from resources.store.specs import vector_column
+from tests.stored_rows import (
+    DIMENSION,
+    MODEL,
+    batches,
+    chunk,
+    embed_all,
+    embeddings,
+    ledger_files,
+    ledger_repositories,
+    stored,
+    vector_of,
+)
+
+
+def _whole(folder: Path, *paths: str) -> LanceStore:
+    """Return a store that keeps every promise."""
+    store = stored(folder, *[chunk(path, f"text of {path}") for path in paths])
+    store.replace_rows("files", batches=ledger_files(*paths))
+    store.replace_rows("repositories", batches=ledger_repositories("shop"))
+    return store
+
+
+def _found(store: LanceStore, words: str = "text") -> list[str]:
+    tables = store.search_tables()
+    ids = tables.match("chunks", words, k=9, filters=Filters())["chunk_id"].to_pylist()
+    return sorted(tables.rows("chunks", ids)["path"].to_pylist())
+
+
+# verify -----------------------------------------------------------------------------------------
+
+
+def _twice(store: LanceStore) -> None:
+    rows = lance.dataset(str(store.path / "chunks.lance"))
+    rows.insert(rows.to_table())
+
+
+def _vector(value: str) -> Callable[[LanceStore], None]:
+    def harm(store: LanceStore) -> None:
+        rows = lance.dataset(str(store.path / "chunks.lance"))
+        name = next(field.name for field in rows.schema if field.name.startswith("vector"))
+        numbers = pa.array([[float(value)] * DIMENSION] * 2, rows.schema.field(name).type)
+        ids = rows.to_table(columns=["chunk_id"])["chunk_id"]
+        rows.merge_insert("chunk_id").when_matched_update_all().execute(
+            pa.table({"chunk_id": ids, name: numbers})
+        )
+
+    return harm
+
+
+@pytest.mark.parametrize(
+    ("harm", "table", "kind", "count"),
+    [
+        (lambda _: None, "", "", 0),
+        (_twice, "chunks", "duplicate-id", 2),
+        (_vector("0"), "chunks", "bad-vector", 2),
+        (_vector("nan"), "chunks", "bad-vector", 2),
+        (
+            lambda s: s.replace_rows("files", delete_ids=[("shop", "a.py")]),
+            "chunks",
+            "stale-rows",
+            1,
+        ),
+        (
+            lambda s: s.replace_rows("files", batches=ledger_files("c.py", "d.py")),
+            "chunks",
+            "missing-rows",
+            2,
+        ),
+        (
+            lambda s: s.replace_rows("repositories", delete_repositories=["shop"]),
+            "files",
+            "unknown-repository",
+            1,
+        ),
+        (
+            lambda s: s.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "new")])),
+            "chunks",
+            "missing-vector",
+            1,
+        ),
+    ],
+    ids=["nothing", "twice", "zero", "nan", "stale", "lost", "unknown", "no-vector"],
+)
+def test_a_broken_promise_is_named(
+    tmp_path: Path, harm: Callable[[LanceStore], None], table: str, kind: str, count: int
+) -> None:
+    store = _whole(tmp_path, "a.py", "b.py")
+    harm(store)
+    found = [(p.table, p.kind, p.count) for p in store.verify()]
+    assert found == ([(table, kind, count)] if kind else [])
+
+
+# published states -------------------------------------------------------------------------------
+
+
+def test_searches_see_every_write_until_a_state_is_published(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    assert _found(store) == ["a.py"]
+    store.publish("monday")
+    store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", "text")]))
+    assert _found(store) == ["a.py"]
+    assert store.summary()["chunks"] == 2
+    store.publish("tuesday")
+    assert _found(store) == ["a.py", "b.py"]
+
+
+def test_upkeep_keeps_what_is_published(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    store.publish("monday")
+    gone = store.read("chunks", columns=["chunk_id"])["chunk_id"].to_pylist()
+    store.replace_rows("chunks", delete_ids=gone)
+    store.optimize(retention=timedelta(0))
+    assert _found(store) == ["a.py"]
+    store.publish("tuesday", keep=1)
+    assert store.optimize(retention=timedelta(0)) > 0
+    assert _found(store) == []
+    assert {name for version in store.history() for name in version.names} == {"tuesday"}
+
+
+def test_a_published_state_keeps_its_model(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    store.publish("monday")
+    embed_all(store, "other/4")
+    assert store.complete_model("other/4")
+    assert store.search_tables().model_id == MODEL
+    store.publish("tuesday")
+    assert store.search_tables().model_id == "other/4"
+
+
+def test_rollback_brings_back_rows_ledger_and_model(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    store.publish("monday")
+    store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", "text")]))
+    store.replace_rows("files", batches=ledger_files("b.py"))
+    embed_all(store, "other/4")
+    store.complete_model("other/4")
+    store.publish("tuesday")
+    store.rollback("monday")
+    assert _found(store) == ["a.py"]
+    assert store.read("files")["path"].to_pylist() == ["a.py"]
+    assert store.models().model_id == store.search_tables().model_id == MODEL
+    assert store.verify() == []
+    with pytest.raises(UsageError, match="no published state 'friday'; there are: tuesday, monday"):
+        store.rollback("friday")
+
+
+def test_history_counts_rows(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py", "b.py")
+    store.publish("monday")
+    last = [version for version in store.history() if version.table == "chunks"][-1]
+    assert (last.row_count, last.names) == (2, ("monday",))
+    assert last.written.tzinfo is not None
+
+
+# upkeep -----------------------------------------------------------------------------------------
+
+
+def test_upkeep_where_nothing_changed_writes_nothing(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    store.optimize(retention=timedelta(0))
+    before = store.history()
+    assert store.optimize(retention=timedelta(0)) == 0
+    assert store.history() == before
+
+
+def test_many_small_writes_end_up_small(tmp_path: Path) -> None:
+    store = LanceStore(tmp_path)
+    with store.writing():
+        for number in range(40):
+            rows = [chunk(f"{i}.py", f"{number % 3}") for i in range(8)]
+            gone = store.read("chunks", columns=["chunk_id"])["chunk_id"].to_pylist()
+            store.replace_rows("chunks", delete_ids=gone, batches=batches(CHUNKS, rows))
+    embed_all(store)
+    before = _size(tmp_path)
+    store.optimize(retention=timedelta(0))
+    fresh = stored(tmp_path / "fresh", *rows)
+    fresh.optimize(retention=timedelta(0))
+    assert _size(tmp_path / "chunks.lance") < 1.2 * _size(tmp_path / "fresh" / "chunks.lance")
+    assert _size(tmp_path) < before
+    assert store.coverage("chunks") == {MODEL: 8}
+
+
+def test_a_vector_index_answers_like_the_exact_search(tmp_path: Path) -> None:
+    model_id, dimension = "wide/16", 16
+    store = LanceStore(tmp_path)
+    rows = [chunk(f"{i}.py", str(i)) for i in range(900)]
+    store.replace_rows("chunks", batches=batches(CHUNKS, rows))
+    store.use_model(model_id, dimension)
+    hashes = [str(row["text_hash"]) for row in rows]
+    vectors = [vector_of(text_hash, dimension) for text_hash in hashes]
+    store.append_embeddings(embeddings(hashes, vectors, model_id))
+    store.fill_vectors("chunks", model_id)
+    more = [chunk(f"new{i}.py", f"new{i}") for i in range(9)]
+    queries = np.array(vectors[:10])
+    column_name = vector_column(model_id)
+
+    def nearest(predicate: str | None) -> list[set[str]]:
+        # past the tables held in memory, which answer exactly
+        tables = store.search_tables()
+        hits = [tables._nearest_one("chunks", column_name, q, 10, predicate) for q in queries]
+        return [set(found["chunk_id"].to_pylist()) for found in hits]
+
+    predicates = (None, path_matches("1**"))
+    exact = [nearest(predicate) for predicate in predicates]
+    store.optimize(vector_rows=800)
+    present = lance.dataset(str(tmp_path / "chunks.lance")).describe_indices()
+    assert column_name in [index.name for index in present]
+    store.replace_rows("chunks", batches=batches(CHUNKS, more))
+    store.optimize(vector_rows=800)
+    before = store.history()
+    store.optimize(vector_rows=800)
+    assert store.history() == before, "rows without a vector do not make work again and again"
+    for expected, found in zip(exact, [nearest(p) for p in predicates], strict=True):
+        shared = sum(len(a & b) for a, b in zip(expected, found, strict=True))
+        assert shared >= 95
+
+
+def test_vectors_no_index_takes_are_searched_exactly(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py", "b.py")
+    store.optimize(vector_rows=1)
+    indexes = lance.dataset(str(tmp_path / "chunks.lance")).describe_indices()
+    assert not [index.name for index in indexes if index.name.startswith("vector")]
+    assert len(_found(store)) == 2
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+# export and SQL ---------------------------------------------------------------------------------
+
+
+def test_exports_are_sorted_and_whole(tmp_path: Path) -> None:
+    store = _whole(tmp_path / "store", *[f"{i}.py" for i in (3, 1, 2)])
+    target = tmp_path / "chunks.parquet"
+    store.export("chunks", "parquet", target)
+    table = pq.read_table(target)
+    assert table["path"].to_pylist() == ["1.py", "2.py", "3.py"]
+    assert table.schema.names == STORED["chunks"].schema.names
+    assert set(table["model_id"].to_pylist()) == {MODEL}
+    stream = io.BytesIO()
+    store.export("chunks", "jsonl", stream)
+    assert [json.loads(line) for line in stream.getvalue().splitlines()] == table.to_pylist()
+
+
+def test_an_empty_table_is_exported_too(tmp_path: Path) -> None:
+    store = stored(tmp_path / "store")
+    store.export("symbols", "parquet", tmp_path / "symbols.parquet")
+    assert pl.read_parquet(tmp_path / "symbols.parquet").height == 0
+
+
+def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
+    store = _whole(tmp_path / "store", "a.py")
+    for file in (tmp_path / "store" / "chunks.lance" / "data").iterdir():
+        file.write_bytes(b"\0" * file.stat().st_size)
+    with pytest.raises(StoreError, match="export table 'chunks'"):
+        LanceStore(store.path).export("chunks", "jsonl", tmp_path / "out.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+    with pytest.raises(UsageError, match="unknown table 'chunk'; choose from repositories"):
+        store.export("chunk", "jsonl", tmp_path / "x")
+    with pytest.raises(UsageError, match="unknown format 'csv'; choose from jsonl, parquet"):
+        store.export("chunks", "csv", tmp_path / "x")
+
+
+def test_sql_reads_the_tables_and_nothing_else(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    store = _whole(tmp_path, "a.py", "it's.py")
+    joined = store.sql(
+        "select c.path, f.skip_reason from chunks c join files f using (repository, path) "
+        "where c.path like 'it''s%' and c.model_id <> ''"
+    )
+    assert joined.to_pylist() == [{"path": "it's.py", "skip_reason": ""}]
+    assert store.sql("select * from chunks").schema.names == STORED["chunks"].schema.names
+    for statement in (
+        "select * from nothing",
+        f"from read_csv('{tmp_path}/codelake.json')",
+        f"copy chunks to '{tmp_path}/x.csv'",
+        "delete from chunks",
+        "set enable_external_access = true",
+    ):
+        with pytest.raises(UsageError, match="the query cannot be answered"):
+            store.sql(statement)
+    assert not (tmp_path / "x.csv").exists()
+    assert store.summary()["chunks"] == 2
+
+
+# migrations -------------------------------------------------------------------------------------
+
+
+def test_an_older_table_is_brought_up_to_date_by_the_next_write(tmp_path: Path) -> None:
+    stored(tmp_path, chunk("a.py", "1"))
+    owner = column("owner", pa.string(), "who owns the file")
+    newer = replace(STORED["chunks"], version=2, columns=(*STORED["chunks"].columns, owner))
+
+    def add_owner(dataset: lance.LanceDataset) -> None:
+        dataset.add_columns({"owner": "'nobody'"})
+
+    specs = {**STORED, "chunks": newer}
+    with pytest.raises(StoreError, match="written by an older codelake: run `codelake index`"):
+        StoreFolder(tmp_path, specs).manifest()
+    with pytest.raises(StoreError, match="has version 1 and cannot be brought to version 2"):
+        StoreFolder(tmp_path, specs).create()
+    folder = StoreFolder(tmp_path, specs, {("chunks", 1): add_owner})
+    folder.create()
+    folder.create()
+    assert folder.manifest().tables["chunks"] == 2
+    assert folder.dataset("chunks").to_table(columns=["owner"])["owner"].to_pylist() == ["nobody"]
