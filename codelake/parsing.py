@@ -1,4 +1,4 @@
-"""Parse one text: bytes in, syntax outline and definitions out.
+"""Parse one text: bytes in, syntax tree and definitions out.
 
 Time is bounded by whoever calls: a grammar may never return, so files of unknown origin are parsed
 in the worker processes of :mod:`resources.parser_pool`.
@@ -6,7 +6,7 @@ in the worker processes of :mod:`resources.parser_pool`.
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import tree_sitter
@@ -14,10 +14,29 @@ import tree_sitter
 from codelake.definitions import Definition, find_definitions
 from codelake.embedded import Injection, find_injections
 from codelake.languages import grammar, language_by_alias
-from codelake.notebooks import find_cells, notebook_language
-from codelake.outline import Embedded, Outline, OutlineBuilder, Region, flat_outline
+from codelake.notebooks import Cell, find_cells, notebook_language
 
 NOTEBOOK: Final = "jupyter"
+_MOST_ERRORS: Final = 4096  # errors that are looked at one by one; more say nothing new
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch of a file in another language; ``label`` names it, as ``cell 3``, or is empty."""
+
+    start: int
+    end: int
+    language: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A syntax tree and the trees that stand inside its leaves, by the leaf's node id."""
+
+    root: tree_sitter.Node
+    language: str
+    embedded: dict[int, "Tree"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,60 +44,72 @@ class Parsed:
     """What the parser knows about a text; offsets count its UTF-8 bytes.
 
     ``status`` is ``ok``, ``partial`` (syntax errors) or ``lines`` (no tree), ``reason`` says why
-    it is not ok.
+    it is not ok. ``errors`` are the spans of syntax errors; what is missing has an empty one.
     """
 
-    outline: Outline
+    tree: Tree | None
     definitions: list[Definition]
     status: str
     reason: str = ""
     first_error_line: int = 0
+    errors: tuple[tuple[int, int], ...] = ()
+    regions: tuple[Region, ...] = ()
 
 
-def parse_text(text: bytes, language: str, granularity: int) -> Parsed:
-    """Parse ``text`` (UTF-8) and outline the nodes over ``granularity`` nws characters."""
+def parse_text(text: bytes, language: str) -> Parsed:
+    """Parse ``text`` (UTF-8)."""
     parser = _parser(language)
     if parser is None:
-        return lines_only(text, "no-grammar" if language else "plain-text")
+        return lines_only("no-grammar" if language else "plain-text")
     # A NUL is the end of the text to many scanners: a blank of the same length is none.
     source = text.replace(b"\0", b" ")
     root = parser.parse(source).root_node
     definitions = find_definitions(root, text, language)
     injections = find_injections(root, source, language)
-    trees = [(injection, _parse_injection(injection, source)) for injection in injections]
-    for injection, tree in trees:
-        definitions += find_definitions(tree.root_node, text, injection.language)
-    regions: list[Region] = [
-        (i.ranges[0].start_byte, i.ranges[0].end_byte, i.language, "") for i in injections if i.host
+    embedded: dict[int, Tree] = {}
+    for injection in injections:
+        inner = _parse_injection(injection, source)
+        definitions += find_definitions(inner, text, injection.language)
+        if injection.host:
+            embedded[injection.host] = Tree(inner, injection.language)
+    regions = [
+        Region(i.ranges[0].start_byte, i.ranges[0].end_byte, i.language)
+        for i in injections
+        if i.host
     ]
     if language == NOTEBOOK:
-        inner, regions = _parse_cells(root, source)
-        definitions += inner
-    if trees or language == NOTEBOOK:
+        found, regions = _parse_cells(root, source)
+        definitions += found
+    if injections or regions:
         definitions.sort(key=lambda definition: definition.start_byte)
-    embedded = {i.host: Embedded(tree.root_node, i.language) for i, tree in trees if i.host}
-    builder = OutlineBuilder(source, granularity)
-    builder.add_tree(root, language, embedded)
-    outline = builder.build(regions)
-    if not root.has_error:
-        return Parsed(outline, definitions, "ok")
-    return Parsed(outline, definitions, "partial", "syntax-error", first_error_line(root))
+    errors = find_errors(root) if root.has_error else []
+    return Parsed(
+        Tree(root, language, embedded),
+        definitions,
+        "partial" if errors else "ok",
+        "syntax-error" if errors else "",
+        errors[0].start_point.row + 1 if errors else 0,
+        tuple((node.start_byte, node.end_byte) for node in errors),
+        tuple(regions),
+    )
 
 
-def lines_only(text: bytes, reason: str) -> Parsed:
+def lines_only(reason: str) -> Parsed:
     """Return what is known without a tree: the text is cut at its lines."""
-    return Parsed(flat_outline(len(text)), [], "lines", reason)
+    return Parsed(None, [], "lines", reason)
 
 
-def first_error_line(root: tree_sitter.Node) -> int:
-    """Return the line of the first error below ``root``, 0 if there is none."""
-    node = root
-    while node.has_error and not (node.is_error or node.is_missing):
-        worse = next((child for child in node.children if child.has_error), None)
-        if worse is None:
-            break
-        node = worse
-    return node.start_point.row + 1 if node.has_error else 0
+def find_errors(root: tree_sitter.Node) -> list[tree_sitter.Node]:
+    """Return the first error nodes and missing tokens below ``root`` in the order of the text."""
+    found: list[tree_sitter.Node] = []
+    todo = [root]
+    while todo and len(found) < _MOST_ERRORS:
+        node = todo.pop()
+        if node.is_error or node.is_missing:
+            found.append(node)
+        else:
+            todo += [child for child in reversed(node.children) if child.has_error]
+    return found
 
 
 @functools.cache
@@ -87,36 +118,34 @@ def _parser(language: str) -> tree_sitter.Parser | None:
     return None if tree_language is None else tree_sitter.Parser(tree_language)
 
 
-def _parse_injection(injection: Injection, source: bytes) -> tree_sitter.Tree:
+def _parse_injection(injection: Injection, source: bytes) -> tree_sitter.Node:
     tree_language = grammar(injection.language)
     assert tree_language is not None  # noqa: S101 - find_injections returns known languages only
     parser = tree_sitter.Parser(tree_language, included_ranges=list(injection.ranges))
-    return parser.parse(source)
+    return parser.parse(source).root_node
 
 
 def _parse_cells(root: tree_sitter.Node, source: bytes) -> tuple[list[Definition], list[Region]]:
     name = notebook_language(root, source)
     language = language_by_alias(name) or name
-    parser = _parser(language)
     definitions: list[Definition] = []
     regions: list[Region] = []
     for cell in find_cells(root, source):
-        is_code = cell.kind == "code" and parser is not None
-        regions.append(
-            (
-                cell.start_byte,
-                cell.end_byte,
-                language if is_code else "markdown",
-                f"cell {cell.number}",
-            )
-        )
-        if parser is None or not is_code:
-            continue
-        inner = parser.parse(cell.program).root_node
-        definitions += [
-            _moved(found, cell.to_file) for found in find_definitions(inner, cell.program, language)
-        ]
+        is_code = cell.kind == "code" and _parser(language) is not None
+        label = f"cell {cell.number}"
+        inner = language if is_code else "markdown"
+        regions.append(Region(cell.start_byte, cell.end_byte, inner, label))
+        definitions += _definitions_in(cell, language) if is_code else []
     return definitions, regions
+
+
+def _definitions_in(cell: Cell, language: str) -> list[Definition]:
+    parser = _parser(language)
+    if parser is None:
+        return []
+    root = parser.parse(cell.program).root_node
+    found = find_definitions(root, cell.program, language)
+    return [_moved(definition, cell.to_file) for definition in found]
 
 
 def _moved(definition: Definition, to_file: Callable[[int], int]) -> Definition:

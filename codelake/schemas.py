@@ -131,7 +131,7 @@ SYNTAX: Final = TableSpec(
         column("first_error_line", _I, "line of the first syntax error, 0 if none"),
         column("redactions", _LS, "kind of each secret that was masked in the text"),
         column("text", pa.large_binary(), "the text as UTF-8, secrets masked, without the mark"),
-        column("outline", pa.large_binary(), "packed syntax outline, see codelake.parsing"),
+        column("outline", pa.large_binary(), "how it is cut, packed; see codelake.chunking.layout"),
         column("definitions", pa.large_binary(), "definitions as JSON, see codelake.definitions"),
     ),
 )

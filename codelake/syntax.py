@@ -1,4 +1,4 @@
-"""From the bytes of files to rows of the syntax table: decode, mask secrets, parse.
+"""From the bytes of files to rows of the syntax table: decode, mask secrets, parse, cut.
 
 :func:`parse_file` does one file and knows nothing of tables, so that a worker process need not
 load Arrow; :func:`syntax_batch` does a batch in this process.
@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from codelake.chunking import Options, Source, chunker_named, lay_out
+from codelake.chunking.layout import pack_layout
 from codelake.definitions import definitions_to_json
 from codelake.encodings import decode
 from codelake.measure import is_blank
-from codelake.parsing import Parsed, lines_only, parse_text
+from codelake.parsing import lines_only, parse_text
 from codelake.secrets import mask
 
 if TYPE_CHECKING:  # a worker process starts without pydantic
@@ -32,7 +34,9 @@ PARSE_REASONS: Final[dict[str, str]] = {
 class ParseOptions:
     """The settings that decide what a parsed file looks like."""
 
-    granularity: int
+    chunker: str
+    budget: int
+    overlap: int
     is_masking: bool
 
 
@@ -54,7 +58,10 @@ class ParsedFile(NamedTuple):
 
 def parse_options(settings: "Settings") -> ParseOptions:
     """Pick what parsing needs from the settings."""
-    return ParseOptions(settings.chunking.budget, settings.secrets.redact)
+    chunking = settings.chunking
+    return ParseOptions(
+        chunking.chunker, chunking.budget, chunking.overlap, settings.secrets.redact
+    )
 
 
 def parse_file(
@@ -77,7 +84,10 @@ def parse_file(
     data = text.encode()
     if is_blank(data):
         return ParsedFile(language, decoded.encoding, decoded.bom_bytes, "empty", "ok")
-    parsed = _parse(data, language, options, without)
+    parsed = lines_only(without) if without else parse_text(data, language)
+    source = Source(data, language, parsed.tree, parsed.definitions)
+    cut = Options(options.budget, options.overlap)
+    layout = lay_out(source, parsed, chunker_named(options.chunker), cut)
     return ParsedFile(
         language,
         decoded.encoding,
@@ -88,15 +98,9 @@ def parse_file(
         parsed.first_error_line,
         tuple(redactions),
         data,
-        parsed.outline.pack(),
+        pack_layout(layout),
         definitions_to_json(parsed.definitions),
     )
-
-
-def _parse(data: bytes, language: str, options: ParseOptions, without: str) -> Parsed:
-    if without:
-        return lines_only(data, without)
-    return parse_text(data, language, options.granularity)
 
 
 def syntax_batch(files: Any, settings: "Settings") -> Any:  # noqa: ANN401 - Arrow has no stubs

@@ -15,6 +15,7 @@ from codelake.chunking.cast import cut_cast
 from codelake.chunking.chunks import Chunk
 from codelake.chunking.context import describe
 from codelake.chunking.fixed import cut_fixed
+from codelake.chunking.layout import Layout, lay_out
 from codelake.chunking.spans import Chunker, Options, Source, Span
 from codelake.errors import UsageError
 from codelake.parsing import parse_text
@@ -44,9 +45,10 @@ def chunk(
         UsageError: no such chunker.
     """
     cut = chunker_named(chunker)
-    parsed = parse_text(text, language, budget)
-    source = Source(text, language, parsed.outline, parsed.definitions)
-    return describe(source, cut(source, Options(budget)))
+    parsed = parse_text(text, language)
+    source = Source(text, language, parsed.tree, parsed.definitions)
+    layout = lay_out(source, parsed, cut, Options(budget))
+    return describe(text, language, layout, parsed.definitions)
 
 
 def chunker_named(name: str) -> Chunker:
@@ -65,10 +67,12 @@ __all__ = [
     "CHUNKERS",
     "Chunk",
     "Chunker",
+    "Layout",
     "Options",
     "Source",
     "Span",
     "chunk",
     "chunker_named",
     "describe",
+    "lay_out",
 ]

@@ -6,15 +6,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from codelake.chunking import chunker_named, describe
-from codelake.chunking.chunks import Chunk
-from codelake.chunking.spans import Chunker, Options, Source
+from codelake.chunking import Chunk, describe
+from codelake.chunking.layout import unpack_layout
 from codelake.definitions import definitions_from_json
 from codelake.encodings import file_offsets
 from codelake.hashing import content_hash, row_id
-from codelake.outline import unpack_outline
 from codelake.schemas import CHUNKS
-from codelake.settings import ChunkSettings, Settings
+from codelake.settings import Settings
 
 _FROM_FILE: Final = (
     "repository", "path", "is_test", "is_generated", "is_vendored", "is_documentation",
@@ -27,25 +25,18 @@ _FROM_CHUNK: Final = (
 
 def chunk_batch(syntax: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     """Return the chunk rows of the files in ``syntax``, by file and offset."""
-    cut = chunker_named(settings.chunking.chunker)
     columns: dict[str, list[Any]] = {name: [] for name in CHUNKS.schema.names}
     for file in syntax.to_pylist():
         if not file["skip_reason"]:
-            _add_file(columns, file, cut, settings.chunking)
+            _add_file(columns, file, settings.chunking.header)
     arrays = [pa.array(columns[field.name], type=field.type) for field in CHUNKS.schema]
     return pa.RecordBatch.from_arrays(arrays, schema=CHUNKS.schema)
 
 
-def _add_file(
-    columns: dict[str, list[Any]], file: dict[str, Any], cut: Chunker, settings: ChunkSettings
-) -> None:
-    source = Source(
-        file["text"],
-        file["language"],
-        unpack_outline(file["outline"]),
-        definitions_from_json(file["definitions"]),
-    )
-    chunks = describe(source, cut(source, Options(settings.budget, settings.overlap)))
+def _add_file(columns: dict[str, list[Any]], file: dict[str, Any], header: str) -> None:
+    layout = unpack_layout(file["outline"])
+    definitions = definitions_from_json(file["definitions"])
+    chunks = describe(file["text"], file["language"], layout, definitions)
     if not chunks:
         return
     for name in _FROM_FILE:
@@ -53,7 +44,7 @@ def _add_file(
     for name in _FROM_CHUNK:
         columns[name] += [getattr(chunk, name) for chunk in chunks]
     _add_offsets(columns, file, chunks)
-    _add_hashes(columns, file, chunks, settings.header)
+    _add_hashes(columns, file, chunks, header)
 
 
 def _add_offsets(columns: dict[str, list[Any]], file: dict[str, Any], chunks: list[Chunk]) -> None:

@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Final
 
+from codelake.chunking.siblings import LEADS, PARTS, Siblings
 from codelake.chunking.spans import Options, Parts, Source, Span
 from codelake.definitions import Definition
 from codelake.languages import LANGUAGES
-from codelake.languages.roles import Role
 from codelake.measure import is_blank
-from codelake.outline import ROLE_BITS
 
 _INNER: Final = frozenset({"variable", "constant", "field", "property", "enum_member", "key"})
 _OUTER: Final = frozenset({"module", "namespace", "package", "section"})
@@ -81,7 +80,7 @@ def _own_text(source: Source, around: list[Definition], start: int, end: int) ->
     container = around[-1]
     # One row per class: what stands between and behind its members is a row of its own kind.
     kind = f"{container.kind}_definition" if start <= container.start_byte else container.kind
-    return [Span(start, max(start, container.start_byte), end, Parts.OTHER, kind=kind)]
+    return [Span(start, max(start, container.start_byte), end, parts=Parts.OTHER, kind=kind)]
 
 
 def _between(source: Source, start: int, end: int) -> list[Span]:
@@ -96,28 +95,28 @@ def _between(source: Source, start: int, end: int) -> list[Span]:
     starts = [start, *(at for at, _ in cuts[1:])]
     kinds = [parts for _, parts in cuts] or [Parts.OTHER]
     ends = [*starts[1:], end]
-    return [Span(s, s, e, p) for s, e, p in zip(starts, ends, kinds, strict=True)]
+    return [Span(s, s, e, parts=p) for s, e, p in zip(starts, ends, kinds, strict=True)]
 
 
 def _statements(source: Source, start: int, end: int) -> Iterable[tuple[int, int]]:
     """Yield offset and part of each statement at the top level of the file, comments left out."""
-    outline = source.outline
-    first, count = outline.children().get(0, (0, 0))
-    parts = {Role.IMPORT: Parts.IMPORT, Role.PACKAGE: Parts.PACKAGE, Role.SETUP: Parts.SETUP}
+    if source.tree is None:
+        return
+    siblings = Siblings(source.tree.root, source.tree, source.text, is_gluing=True)
+    node = siblings.at(start)
     waiting: int | None = None
-    for i in range(first, first + count):
-        at, role = int(outline.starts[i]), outline.roles[i] & ROLE_BITS
-        if not start <= at < end:
-            continue
-        if role in {Role.COMMENT, Role.PREFIX}:
-            waiting = at if waiting is None else waiting
-            continue
-        yield at if waiting is None else waiting, parts.get(Role(role), Parts.OTHER)
-        waiting = None
+    while node is not None and node.start_byte < end:
+        role = siblings.statement_role(node)
+        if role in LEADS:
+            waiting = node.start_byte if waiting is None else waiting
+        else:
+            yield node.start_byte if waiting is None else waiting, PARTS.get(role, Parts.OTHER)
+            waiting = None
+        node = siblings.behind(node)
 
 
 def _of(definition: Definition, start: int, end: int) -> Span:
-    return Span(start, definition.start_byte, end, Parts.OTHER, definition=definition)
+    return Span(start, definition.start_byte, end, parts=Parts.OTHER)
 
 
 def _with_comments(source: Source, floor: int, start: int) -> int:

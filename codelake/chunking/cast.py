@@ -3,316 +3,274 @@
 A node that fits the budget stays whole, another is opened into its children; siblings are taken
 together while they fit, and what an opened node left over is merged with its neighbours inside the
 same parent. Comments and decorators stay with what follows, closing tokens with what they close.
-No recursion, linear in the outline.
+
+The loop goes from cut to cut, not from node to node: the running sums say how far a span reaches,
+and only the child there is looked at. No recursion, and linear in the text.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
+import tree_sitter
+
+from codelake.chunking.siblings import LEADS, PARTS, Siblings, first_solid
 from codelake.chunking.spans import Options, Parts, Source, Span
 from codelake.chunking.split import split_text
 from codelake.languages.roles import Role
-from codelake.measure import Measure
-from codelake.outline import HAS_ERROR, ROLE_BITS, Outline
+from codelake.measure import count_nws_bytes
+from codelake.parsing import Tree
 
-_PARTS: Final = {
-    Role.COMMENT: 0,
-    Role.PREFIX: Parts.OTHER,
-    Role.SUFFIX: 0,
-    Role.IMPORT: Parts.IMPORT,
-    Role.PACKAGE: Parts.PACKAGE,
-    Role.SETUP: Parts.SETUP,
-}
-_PARTS_OF: Final = [
-    _PARTS.get(Role(role), Parts.OTHER) if role in list(Role) else Parts.OTHER
-    for role in range(ROLE_BITS + 1)
-]
-_ERROR: Final = 0x10
-_TEXT: Final = -1  # in place of a node: a stretch no node covers
-
-
-@dataclass(slots=True)
-class _Unit:
-    """Siblings that belong together: comments in front, a node, closing tokens behind."""
-
-    start: int
-    core: int
-    core_end: int
-    end: int
-    size: int
-    core_size: int
-    node: int
-    flags: int
+_IGNORED: Final = frozenset({Role.COMMENT, Role.SUFFIX})
 
 
 @dataclass(slots=True)
 class _Level:
-    """The children of one opened node, and the first span that came out of them."""
+    """The children of an opened node, which ``start`` to ``end`` is left to cover of.
 
-    units: list[_Unit]
-    first: int
-    at: int = 0
+    ``own`` is where the text of the first of them begins behind comments and decorators that were
+    handed down to it, ``core`` where it begins behind the comments alone.
+    """
+
+    siblings: Siblings
+    start: int
+    core: int
+    own: int
+    end: int
+    first_span: int
+    node: tree_sitter.Node | None = None
+    """The first sibling of what is left, if it is known."""
+
+    def advance(self, start: int, node: tree_sitter.Node | None) -> None:
+        """Go on at ``start``."""
+        self.start = self.core = self.own = start
+        self.node = node
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Siblings that belong together and are over the budget: comments, node, closing tokens."""
+
+    core: int
+    own: int
+    own_end: int
+    end: int
+    node: tree_sitter.Node
+    own_size: int
 
 
 def cut_cast(source: Source, options: Options) -> list[Span]:
     """Return the cAST spans of ``source``; each nws character is in exactly one."""
-    return CastCutter(source.outline, source.measure, options.budget).cut()
+    return CastCutter(source, options.budget).cut()
 
 
 class CastCutter:
-    """Turn one outline into spans; ``is_gluing`` off is the published algorithm to the letter."""
+    """Cut one text; ``is_gluing`` off is the published algorithm to the letter."""
 
-    def __init__(
-        self, outline: Outline, measure: Measure, budget: int, *, is_gluing: bool = True
-    ) -> None:
-        """Read the outline into plain lists, which a loop reads fastest."""
-        self._measure = measure
-        self._text = measure.text
+    def __init__(self, source: Source, budget: int, *, is_gluing: bool = True) -> None:
+        """Prepare to cut ``source`` into spans of at most ``budget`` nws characters."""
+        self._source = source
+        self._text = source.text
         self._budget = budget
         self._is_gluing = is_gluing
-        counts = measure.counts
-        self._starts = outline.starts.tolist()
-        self._ends = outline.ends.tolist()
-        heads, tails = counts[outline.starts], counts[outline.ends]
-        self._sizes = (tails - heads).tolist()
-        self._gaps = [0, *(heads[1:] - tails[:-1]).tolist()]
-        self._roles = outline.roles
-        self._children = outline.children()
         self._spans: list[Span | None] = []
-        self._span_sizes: list[int] = []
 
     def cut(self) -> list[Span]:
         """Return the spans in the order of the text."""
-        whole = len(self._text)
-        size = self._measure.nws(0, whole)
-        if not size:
-            return []
-        units = self._units(0, _Unit(0, 0, whole, whole, size, size, 0, 0), is_top=True)
-        if size <= self._budget:
-            flags = 0
-            for unit in units:
-                flags |= unit.flags
-            if self._roles[0] & HAS_ERROR:
-                flags |= _ERROR
-            return [_span(0, units[0].core if units else 0, whole, flags)]
-        self._run(units)
+        end, tree = len(self._text), self._source.tree
+        is_small = end <= 2 * self._budget and count_nws_bytes(self._text) <= self._budget
+        if is_small or self._source.measure.nws(0, end) <= self._budget:
+            return [self._whole(tree)]
+        if tree is None:
+            self._add_pieces(0, 0, end, None)
+        else:
+            self._run(_Level(self._siblings(tree.root, tree), 0, 0, 0, end, 0))
         return [span for span in self._spans if span is not None]
 
-    def _run(self, units: list[_Unit]) -> None:
+    def _siblings(self, node: tree_sitter.Node, tree: Tree) -> Siblings:
+        return Siblings(node, tree, self._text, is_gluing=self._is_gluing)
+
+    def _whole(self, tree: Tree | None) -> Span:
+        end = len(self._text)
+        if tree is None:
+            return Span(0, 0, end, parts=Parts.OTHER)
+        siblings = self._siblings(tree.root, tree)
+        core = self._core(_Level(siblings, 0, 0, 0, end, 0), end)
+        return Span(0, core, end, parts=_parts(siblings, core, end))
+
+    def _run(self, root: _Level) -> None:
         """Work through the levels with a stack of our own: nesting has no bound."""
-        levels = [_Level(units, 0)]
+        levels = [root]
         while levels:
             opened = self._fill(levels[-1], is_top=len(levels) == 1)
             if opened is not None:
-                levels.append(_Level(opened, len(self._spans)))
+                levels.append(opened)
                 continue
             closed = levels.pop()
             if len(levels) > 1:  # what is left of a node merges inside its parent, not across
                 self._join(closed, levels[-1])
 
-    def _fill(self, level: _Level, *, is_top: bool) -> list[_Unit] | None:
-        """Emit spans of one level until a unit has to be opened; return that unit's children."""
-        budget = self._budget
-        units = level.units
-        current: Span | None = None
-        size = 0
-        while level.at < len(units):
-            unit = units[level.at]
-            level.at += 1
-            if unit.size <= budget:
-                if current is None or size + unit.size > budget:
-                    if current is not None:
-                        self._emit(level, current, size, is_top=is_top)
-                    current = _span(unit.start, unit.core, unit.end, unit.flags)
-                    size = unit.size
-                else:
-                    current.end = unit.end
-                    current.parts |= unit.flags & ~_ERROR
-                    current.has_error |= bool(unit.flags & _ERROR)
-                    size += unit.size
+    def _fill(self, level: _Level, *, is_top: bool) -> _Level | None:
+        """Emit spans of one level until a node has to be opened; return that node's level."""
+        measure, siblings = self._source.measure, level.siblings
+        while level.start < level.end:
+            if measure.nws(level.start, level.end) <= self._budget:
+                self._emit(level, level.end, None, is_top=is_top)
+                return None
+            limit = measure.reach(level.start, self._budget)
+            child = siblings.at(limit)
+            if child is None or child.start_byte > limit:
+                # What is too much stands between two nodes or behind the last.
+                end = level.end if child is None else min(child.start_byte, level.end)
+                self._add_pieces(level.start, level.core, end, None if is_top else level)
+                level.advance(end, None)
                 continue
-            if current is not None:
-                self._emit(level, current, size, is_top=is_top)
-                current = None
-            return self._break(unit)
-        if current is not None:
-            self._emit(level, current, size, is_top=is_top)
+            child, is_first = self._following(level, child)
+            if not is_first:
+                self._emit(level, child.start_byte, child, is_top=is_top)
+                continue
+            unit = self._unit(level, child)
+            if unit.own_size > self._budget and _is_open(unit.node, siblings.tree):
+                inner = self._siblings(unit.node, siblings.tree)
+                opened = _Level(inner, level.start, unit.core, unit.own, unit.end, len(self._spans))
+                level.advance(unit.end, None)
+                return opened
+            self._break(level, unit, is_top=is_top)
         return None
 
-    def _break(self, unit: _Unit) -> list[_Unit]:
-        """Take apart a unit over the budget."""
-        if unit.core_size > self._budget and unit.node in self._children:
-            return self._units(unit.node, unit, is_top=False)
-        if unit.core_size <= self._budget and not self._can_keep_lead(unit):
-            return self._apart(unit)
-        return self._pieces(unit)
+    def _following(self, level: _Level, child: tree_sitter.Node) -> tuple[tree_sitter.Node, bool]:
+        """Return the sibling, ``child`` at the latest, in front of which a cut may be.
 
-    def _pieces(self, unit: _Unit) -> list[_Unit]:
-        """Cut a leaf over the budget into units that fit."""
-        ends = split_text(self._measure, unit.start, unit.end, self._budget)
-        starts = [unit.start, *ends[:-1]]
-        pieces = []
-        for start, end in zip(starts, ends, strict=True):
-            size = self._measure.nws(start, end)
-            core = unit.core if start <= unit.core < end else start
-            pieces.append(_Unit(start, core, end, end, size, size, _TEXT, unit.flags))
-        return pieces
+        True says that it is the first one, and that there may be none.
+        """
+        siblings, floor = level.siblings, level.own
+        while True:
+            before = siblings.before(child, floor)
+            if before is None:
+                return child, True
+            if not siblings.is_glued(before, child):
+                return child, False
+            child = before
 
-    def _can_keep_lead(self, unit: _Unit) -> bool:
+    def _unit(self, level: _Level, child: tree_sitter.Node) -> _Unit:
+        """Return the first siblings of what is left, as many as no cut may part."""
+        siblings = level.siblings
+        node, own, core = child, level.own, level.core
+        following = siblings.behind(node)
+        has_prefix = core < own
+        while (
+            following is not None
+            and siblings.role(node) in LEADS
+            and siblings.is_glued(node, following)
+        ):
+            has_prefix = has_prefix or siblings.role(node) != Role.COMMENT
+            own = node.end_byte
+            core = core if has_prefix else own
+            node, following = following, siblings.behind(following)
+        last = node
+        while following is not None and siblings.is_glued(last, following):
+            last, following = following, siblings.behind(following)
+        own_end = min(node.end_byte, level.end)
+        end = level.end if following is None else min(last.end_byte, level.end)
+        return _Unit(core, own, own_end, end, node, self._source.measure.nws(own, own_end))
+
+    def _break(self, level: _Level, unit: _Unit, *, is_top: bool) -> None:
+        """Emit what cannot be opened: a leaf, or a node that only fits without its comments."""
+        end = unit.own
+        if unit.own_size > self._budget or self._can_keep_lead(level, unit):
+            end = unit.end
+        elif level.start == unit.own:
+            self._emit(level, unit.own_end, None, is_top=is_top)
+            return
+        self._add_pieces(level.start, unit.core, end, None if is_top else level)
+        level.advance(end, None)
+
+    def _can_keep_lead(self, level: _Level, unit: _Unit) -> bool:
         """Tell whether the comments in front and the first line of what follows fit together."""
-        if unit.core == unit.start:
+        if unit.own == level.start:
             return False
-        line_end = self._text.find(b"\n", unit.core, unit.core_end)
-        line_end = unit.core_end if line_end < 0 else line_end
-        return self._measure.nws(unit.start, line_end) <= self._budget
+        line_end = self._text.find(b"\n", first_solid(self._text, unit.own, unit.end), unit.end)
+        end = unit.end if line_end < 0 else line_end
+        return self._source.measure.nws(level.start, end) <= self._budget
 
-    def _apart(self, unit: _Unit) -> list[_Unit]:
-        """Split off what makes a unit too big: the comments in front or the tokens behind."""
-        found = []
-        spans = (
-            (unit.start, unit.core, _TEXT),
-            (unit.core, unit.core_end, unit.node),
-            (unit.core_end, unit.end, _TEXT),
-        )
-        for start, end, node in spans:
-            size = self._measure.nws(start, end)
-            if size:
-                found.append(_Unit(start, start, end, end, size, size, node, unit.flags))
-        return found
+    def _add_pieces(self, start: int, core: int, end: int, level: _Level | None) -> None:
+        """Cut text that has no nodes to cut between into pieces that fit."""
+        measure = self._source.measure
+        for stop in split_text(measure, start, end, self._budget):
+            piece_core = core if start <= core < stop else start
+            self._append(
+                Span(start, piece_core, stop, measure.nws(start, stop), Parts.OTHER), level
+            )
+            start = stop
 
-    def _emit(self, level: _Level, span: Span, size: int, *, is_top: bool) -> None:
-        """Append a span, or merge it with what an opened sibling left in front of it."""
+    def _emit(
+        self, level: _Level, end: int, following: tree_sitter.Node | None, *, is_top: bool
+    ) -> None:
+        """Emit one span up to ``end``, where ``following`` begins."""
+        core = self._core(level, end)
+        parts = _parts(level.siblings, core, end) if is_top else Parts.OTHER
+        nws = self._source.measure.nws(level.start, end)
+        self._append(Span(level.start, core, end, nws, parts), None if is_top else level)
+        level.advance(end, following)
+
+    def _core(self, level: _Level, end: int) -> int:
+        """Return where the comments that the next span begins with are over."""
+        siblings = level.siblings
+        node = level.node
+        if level.core < level.own:
+            return level.core
+        if node is None:
+            node = siblings.at(first_solid(self._text, level.own, end))
+        core = level.core
+        while node is not None and node.end_byte < end and siblings.role(node) == Role.COMMENT:
+            core = node.end_byte
+            node = siblings.behind(node)
+        return core
+
+    def _append(self, span: Span, level: _Level | None) -> None:
+        """Append a span, or merge it with what came out of ``level`` right before."""
         spans = self._spans
-        if not is_top and len(spans) > level.first and self._span_sizes[-1] + size <= self._budget:
+        if not span.nws:
+            return
+        if level is not None and len(spans) > level.first_span:
             last = spans[-1]
-            if last is not None:
+            if last is not None and last.nws + span.nws <= self._budget:
                 _extend(last, span)
-                self._span_sizes[-1] += size
                 return
         spans.append(span)
-        self._span_sizes.append(size)
 
     def _join(self, closed: _Level, parent: _Level) -> None:
         """Merge the first span of a closed level with the one in front of it, if both fit."""
-        at = closed.first
-        if at <= parent.first or at >= len(self._spans):
+        at = closed.first_span
+        if at <= parent.first_span or at >= len(self._spans):
             return
         before, first = self._spans[at - 1], self._spans[at]
-        size = self._span_sizes[at - 1] + self._span_sizes[at]
-        if before is None or first is None or size > self._budget:
+        if before is None or first is None or before.nws + first.nws > self._budget:
             return
         _extend(before, first)
-        self._spans[at], self._span_sizes[at] = before, size
-        self._spans[at - 1] = None
-        if parent.first == at - 1:
-            parent.first = at
-
-    def _units(self, node: int, outer: _Unit, *, is_top: bool) -> list[_Unit]:
-        """Group the children of ``node`` into units that cover ``outer`` without a gap."""
-        grouper = _Grouper(self._text, is_gluing=self._is_gluing)
-        if outer.start < outer.core:
-            lead = self._measure.nws(outer.start, outer.core)
-            grouper.add_lead(outer.start, outer.core, lead)
-        first, count = self._children.get(node, (0, 0))
-        at = outer.core
-        for i in range(first, first + count):
-            start, end, size, gap = self._starts[i], self._ends[i], self._sizes[i], self._gaps[i]
-            if i == first or at != self._ends[i - 1] or start < at or end > outer.core_end:
-                start = min(max(start, at), outer.core_end)
-                end = min(max(end, start), outer.core_end)
-                size, gap = self._measure.nws(start, end), self._measure.nws(at, start)
-            if gap:
-                grouper.add(at, start, gap, Role.OTHER, _TEXT, _flags(0, is_top=is_top))
-            if size:
-                role = self._roles[i]
-                flags = _flags(role, is_top=is_top)
-                grouper.add(start, end, size, role & ROLE_BITS, i, flags)
-            at = max(at, end)
-        rest = self._measure.nws(at, outer.core_end)
-        if rest:
-            grouper.add(at, outer.core_end, rest, Role.OTHER, _TEXT, _flags(0, is_top=is_top))
-        if outer.core_end < outer.end:
-            tail = self._measure.nws(outer.core_end, outer.end)
-            grouper.add(outer.core_end, outer.end, tail, Role.SUFFIX, _TEXT, 0)
-        return grouper.finish()
+        self._spans[at - 1 : at + 1] = [None, before]
+        if parent.first_span == at - 1:
+            parent.first_span = at
 
 
-class _Grouper:
-    """Put siblings together that a reader would not part."""
-
-    def __init__(self, text: bytes, *, is_gluing: bool) -> None:
-        self._text = text
-        self._is_gluing = is_gluing
-        self._units: list[_Unit] = []
-        self._lead: _Unit | None = None
-
-    def add_lead(self, start: int, end: int, size: int) -> None:
-        """Put the comments of an opened node in front of its first child."""
-        self._lead = _Unit(start, start, end, end, size, size, _TEXT, 0)
-
-    def add(self, start: int, end: int, size: int, role: int, node: int, flags: int) -> None:
-        """Add the next sibling."""
-        if self._is_gluing:
-            if role == Role.SUFFIX or (role == Role.COMMENT and self._is_trailing(start)):
-                if self._lead is None and self._units:
-                    last = self._units[-1]
-                    last.end = end
-                    last.size += size
-                    last.flags |= flags
-                    return
-            elif role in {Role.COMMENT, Role.PREFIX}:
-                self._add_prefix(start, end, size, node, flags)
-                return
-        unit = _Unit(start, start, end, end, size, size, node, flags)
-        lead = self._take_lead(start)
-        if lead is not None:
-            unit.start = lead.start
-            unit.size += lead.size
-            unit.flags |= lead.flags
-        self._units.append(unit)
-
-    def finish(self) -> list[_Unit]:
-        """Return the units; comments with nothing behind them are one of their own."""
-        if self._lead is not None:
-            self._units.append(self._lead)
-        return self._units
-
-    def _add_prefix(self, start: int, end: int, size: int, node: int, flags: int) -> None:
-        lead = self._take_lead(start)
-        if lead is None:
-            self._lead = _Unit(start, start, end, end, size, size, node, flags)
-            return
-        lead.end = lead.core_end = end
-        lead.size += size
-        lead.core_size = lead.size
-        lead.node = _TEXT
-        lead.flags |= flags
-        self._lead = lead
-
-    def _take_lead(self, start: int) -> _Unit | None:
-        """Return the waiting comments if no blank line parts them from ``start``."""
-        lead, self._lead = self._lead, None
-        if lead is not None and self._text.count(b"\n", lead.end - 1, start) > 1:
-            self._units.append(lead)
-            return None
-        return lead
-
-    def _is_trailing(self, start: int) -> bool:
-        if self._lead is not None or not self._units:
-            return False
-        return b"\n" not in self._text[self._units[-1].end - 1 : start]
-
-
-def _flags(role: int, *, is_top: bool) -> int:
-    error = _ERROR if role & HAS_ERROR else 0
-    return error | (_PARTS_OF[role & ROLE_BITS] if is_top else Parts.OTHER)
-
-
-def _span(start: int, core: int, end: int, flags: int) -> Span:
-    return Span(start, core, end, flags & ~_ERROR, bool(flags & _ERROR))
+def _is_open(node: tree_sitter.Node, tree: Tree) -> bool:
+    return node.child_count > 0 or node.id in tree.embedded
 
 
 def _extend(span: Span, after: Span) -> None:
     span.end = after.end
+    span.nws += after.nws
     span.parts |= after.parts
-    span.has_error |= after.has_error
+
+
+def _parts(siblings: Siblings, start: int, end: int) -> int:
+    """Tell whether a span at the top of the file is imports, a package clause, setup, or else."""
+    found = 0
+    node = siblings.at(start)
+    while node is not None and node.start_byte < end:
+        role = siblings.statement_role(node)
+        if role not in _IGNORED:
+            found |= PARTS.get(role, Parts.OTHER)
+        if found & Parts.OTHER:
+            return Parts.OTHER  # whatever else there is: no need to look at it
+        node = siblings.behind(node)
+    return found or Parts.OTHER

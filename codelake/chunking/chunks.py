@@ -1,11 +1,13 @@
 """A chunk: a stretch of a file with what a search has to know about it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """One chunk of a text. Bytes count in the UTF-8 text, ends are exclusive; lines start at 1.
+class Chunk(NamedTuple):
+    """One chunk of a text.
+
+    A named tuple: a frozen dataclass of this width takes six times as long to make. Bytes count in
+    the UTF-8 text, ends are exclusive; lines start at 1.
 
     Args:
         start_byte: offset of the first byte of ``text``.

@@ -1,23 +1,18 @@
 """Describe spans: trim them, and say what each is, contains and lies in."""
 
 import bisect
-import re
-from dataclasses import dataclass
-from typing import Final
-
-import numpy as np
+from typing import Final, NamedTuple
 
 from codelake.chunking.chunks import Chunk
-from codelake.chunking.spans import Parts, Source, Span
+from codelake.chunking.layout import Layout
+from codelake.chunking.spans import Parts, Span
 from codelake.definitions import Definition
-from codelake.languages.roles import Role, module_kind
-from codelake.outline import ROLE_BITS
+from codelake.languages.roles import module_kind
+from codelake.measure import count_nws_bytes, trim
 
-_MOST_AROUND: Final = (
-    32  # enclosing definitions a chunk names: code is not nested deeper, bombs are
-)
+_MOST_AROUND: Final = 32  # enclosing definitions that are named: only bombs are nested deeper
 _MOST_BESIDE: Final = 24  # nws beside a definition that is still the chunk: `export default`, `;`
-_PLAIN: Final = frozenset({"variable", "constant", "field", "property", "enum_member", "key"})
+_PLAIN: Final = frozenset({"variable", "constant", "property"})
 _MODULE_KINDS: Final = {
     Parts.IMPORT: "imports",
     Parts.PACKAGE: "package",
@@ -25,82 +20,80 @@ _MODULE_KINDS: Final = {
     Parts.SETUP: "setup",
     Parts.SETUP | Parts.IMPORT: "setup",
 }
-_KEY: Final = re.compile(rb"""[\s\[]*("(?:[^"\\]|\\.)*"|'[^']*'|[^:=\]\s{]+)""")
-_LONGEST_KEY: Final = 200  # bytes
+_NEWLINE: Final = ord("\n")
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(NamedTuple):
     """Something with a name that chunks can contain or lie in: a definition, a key, a cell."""
 
     start: int
     end: int
     label: str
-    definition: Definition | None = None
-
-    @property
-    def kind(self) -> str:
-        return self.definition.kind if self.definition else ""
-
-    @property
-    def is_container(self) -> bool:
-        return self.definition is not None and self.definition.is_container
+    name: str = ""
+    kind: str = ""
+    is_container: bool = False
 
 
-def describe(source: Source, spans: list[Span]) -> list[Chunk]:
-    """Return the chunks of ``spans``, trimmed and without those that are white space."""
-    measure = source.measure
-    starts = np.array([span.start for span in spans], dtype=np.int64)
-    ends = np.array([span.end for span in spans], dtype=np.int64)
-    starts, ends = measure.trim(starts, ends)
-    kept = np.flatnonzero(starts < ends)
-    starts, ends = measure.indented(starts[kept]), ends[kept]
-    columns = zip(
-        (spans[i] for i in kept.tolist()),
-        starts.tolist(),
-        ends.tolist(),
-        measure.lines_of(starts).tolist(),
-        measure.lines_of(ends - 1).tolist(),
-        measure.nws_of(starts, ends).tolist(),
-        strict=True,
-    )
-    describer = _Describer(source)
-    return [describer.chunk(span, tuple(numbers)) for span, *numbers in columns]
+def describe(
+    text: bytes, language: str, layout: Layout, definitions: list[Definition]
+) -> list[Chunk]:
+    """Return the chunks of a layout, trimmed and without those that are white space."""
+    describer = _Describer(text, language, layout, definitions)
+    chunks = []
+    for span in layout.spans:
+        start, end = trim(text, span.start, span.end)
+        if start < end:
+            chunks.append(describer.chunk(span, start, end))
+    return chunks
 
 
 class _Describer:
-    """Walk the named things of a text along with its spans, which come in order."""
+    """Walk the named things and lines of a text along with its spans, which come in order."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
-        self._named = _named(source)
+    def __init__(
+        self, text: bytes, language: str, layout: Layout, definitions: list[Definition]
+    ) -> None:
+        self._text = text
+        self._language = language
+        self._named = _named(text, layout, definitions)
         self._starts = [named.start for named in self._named]
         self._next = 0
         self._around: list[_Named] = []
-        self._module = module_kind(source.language)
-        self._regions = sorted(source.outline.regions)
+        self._module = module_kind(language)
+        self._regions = sorted(layout.regions, key=lambda region: region.start)
+        self._errors = layout.errors
+        self._at = 0
+        self._line = 1
 
-    def chunk(self, span: Span, numbers: tuple[int, ...]) -> Chunk:
-        """Return the chunk of ``span``; ``numbers`` are its bytes, lines and nws characters."""
-        start, end, first_line, last_line, nws = numbers
+    def chunk(self, span: Span, first: int, end: int) -> Chunk:
+        """Return the chunk of ``span``, whose first and last nws characters are given."""
+        text = self._text
+        start = _line_start(text, first)
+        body = text[start:end]
+        line = self._line + text.count(b"\n", self._at, start)
+        if start < self._at:  # spans may overlap
+            line -= text.count(b"\n", start, self._at)
+        self._at, self._line = end, line + body.count(b"\n")
         inside, partial = self._contents(start, end)
-        core = min(max(span.core, start), end)
-        itself = self._itself(span, core, end, inside, partial)
-        enclosing = itself or self._enclosing(core, end, partial)
+        core = span.core
+        core = trim(text, core, end)[0] if first < core < end else first
+        itself = self._itself(core, end, inside, partial) if inside else None
+        enclosing = itself or (self._enclosing(core, end, partial) if partial else None)
+        characters = body.decode()
         return Chunk(
             start,
             end,
-            first_line,
-            last_line,
-            nws,
+            line,
+            self._line,
+            span.nws if span.nws >= 0 else len("".join(characters.split())),
             span.kind or self._kind(span, core, enclosing),
-            itself.definition.name if itself and itself.definition else "",
+            itself.name if itself else "",
             enclosing.label if enclosing else "",
-            tuple(named.label for named in inside),
-            tuple(named.label for named in partial),
-            span.has_error,
-            self._source.text[start:end].decode("utf-8", "replace"),
-            self._language(start, end),
+            tuple([named.label for named in inside]),
+            tuple([named.label for named in partial]),
+            bool(self._errors) and self._has_error(start, end),
+            characters,
+            self._language_of(start, end) if self._regions else self._language,
         )
 
     def _contents(self, start: int, end: int) -> tuple[list[_Named], list[_Named]]:
@@ -114,6 +107,8 @@ class _Describer:
         self._close(start)
         begun = self._named[first:last]
         inside = [named for named in begun if named.end <= end]
+        if len(inside) == len(begun):
+            return inside, self._around[-_MOST_AROUND:]
         cut = [named for named in begun if named.end > end]
         return inside, [*self._around[-_MOST_AROUND:], *cut[:_MOST_AROUND]]
 
@@ -122,80 +117,68 @@ class _Describer:
             self._around.pop()
 
     def _itself(
-        self, span: Span, core: int, end: int, inside: list[_Named], partial: list[_Named]
+        self, core: int, end: int, inside: list[_Named], partial: list[_Named]
     ) -> _Named | None:
         """Return the one thing the chunk is, if it is hardly more than that."""
-        if not inside or (partial and partial[-1].start >= core):
-            return None
         first = inside[0]
-        if span.definition is not None and first.definition is not span.definition:
-            return next((n for n in inside if n.definition is span.definition), first)
-        if first.start < core:
+        if first.start < core or (partial and partial[-1].start >= core):
             return None
-        nws = self._source.measure.nws
-        return first if nws(core, first.start) + nws(first.end, end) <= _MOST_BESIDE else None
+        beside = self._nws(core, first.start) + self._nws(first.end, end)
+        return first if beside <= _MOST_BESIDE else None
+
+    def _nws(self, start: int, end: int) -> int:
+        # Bytes stand for characters: this only asks whether there is hardly anything.
+        return count_nws_bytes(self._text[start:end]) if start < end else 0
 
     def _enclosing(self, core: int, end: int, partial: list[_Named]) -> _Named | None:
+        """Return what the chunk is the head of, else the innermost thing it lies in."""
         for named in partial:
             if named.start >= core and named.end > end:
-                is_head = self._source.measure.nws(core, named.start) <= _MOST_BESIDE
-                return named if is_head else self._innermost(core, end, partial)
-        return self._innermost(core, end, partial)
-
-    def _innermost(self, core: int, end: int, partial: list[_Named]) -> _Named | None:
+                if self._nws(core, named.start) <= _MOST_BESIDE:
+                    return named
+                break
         around = (n for n in reversed(partial) if n.start <= core and n.end >= end)
         return next(around, None)
 
     def _kind(self, span: Span, core: int, enclosing: _Named | None) -> str:
         if enclosing is not None and enclosing.kind and enclosing.kind not in _PLAIN:
-            is_head = enclosing.start >= core and enclosing.end > span.end
-            is_head = is_head and enclosing.is_container
+            is_head = enclosing.is_container and enclosing.start >= core
+            is_head = is_head and enclosing.end > self._at
             return f"{enclosing.kind}_definition" if is_head else enclosing.kind
         for named in reversed(self._around):
-            if named.is_container and named.end >= span.end:
+            if named.is_container and named.end >= self._at:
                 return named.kind
         return _MODULE_KINDS.get(span.parts, self._module)
 
-    def _language(self, start: int, end: int) -> str:
-        at = bisect.bisect_right(self._regions, (start, len(self._source.text) + 1, "", "")) - 1
-        if at >= 0 and self._regions[at][1] >= end:
-            return self._regions[at][2]
-        return self._source.language
+    def _language_of(self, start: int, end: int) -> str:
+        at = bisect.bisect_right(self._regions, start, key=lambda region: region.start) - 1
+        if at >= 0 and self._regions[at].end >= end:
+            return self._regions[at].language
+        return self._language
+
+    def _has_error(self, start: int, end: int) -> bool:
+        """Tell whether an error overlaps; a missing token, which is empty, may be at the end."""
+        at = bisect.bisect_left(self._errors, (start, start))
+        near = self._errors[max(at - 1, 0) : at + 1]
+        return any(first <= end and last >= start for first, last in near)
 
 
-def _named(source: Source) -> list[_Named]:
+def _named(text: bytes, layout: Layout, definitions: list[Definition]) -> list[_Named]:
     """Return everything with a name in the order of the text, the outer before the inner."""
-    found = [_Named(d.start_byte, d.end_byte, _label(d), d) for d in source.definitions]
-    found += [_Named(s, e, label) for s, e, _, label in source.outline.regions if label]
-    found += _keys(source)
-    if not found:
-        return []
-    starts = np.array([named.start for named in found], dtype=np.int64)
-    ends = np.array([named.end for named in found], dtype=np.int64)
-    starts, ends = source.measure.trim(starts, ends)
-    order = np.lexsort((-ends, starts)).tolist()
-    spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
-    return [_Named(spans[i][0], spans[i][1], found[i].label, found[i].definition) for i in order]
+    found = [
+        _Named(*trim(text, d.start_byte, d.end_byte), _label(d), d.name, d.kind, d.is_container)
+        for d in definitions
+    ]
+    found += [_Named(*trim(text, each.start, each.end), each.label) for each in layout.labels]
+    return sorted(found, key=lambda named: (named.start, -named.end))
 
 
-def _keys(source: Source) -> list[_Named]:
-    """Return the keys of a data file that the outline shows, as dotted paths."""
-    roles = source.outline.roles
-    nodes = [i for i, role in enumerate(roles) if role & ROLE_BITS == Role.KEY]
-    if not nodes:
-        return []
-    starts, ends = source.outline.starts.tolist(), source.outline.ends.tolist()
-    found: list[_Named] = []
-    around: list[_Named] = []
-    for i in sorted(nodes, key=lambda node: (starts[node], -ends[node])):
-        while around and around[-1].end <= starts[i]:
-            around.pop()
-        match = _KEY.match(source.text, starts[i], min(ends[i], starts[i] + _LONGEST_KEY))
-        key = match[1].decode("utf-8", "replace").strip("\"'") if match else ""
-        outer = [named.label for named in around[-1:]]
-        found.append(_Named(starts[i], ends[i], ".".join([*outer, key])[:_LONGEST_KEY]))
-        around.append(found[-1])
-    return found
+def _line_start(text: bytes, start: int) -> int:
+    """Move ``start`` left over blanks if nothing else is before it on its line."""
+    at = start
+    while at and text[at - 1] in b" \t":
+        at -= 1
+    return at if at == 0 or text[at - 1] == _NEWLINE else start
 
 
 def _label(definition: Definition) -> str:

@@ -18,7 +18,7 @@ def cut_fixed(source: Source, options: Options) -> list[Span]:
     spans = []
     for at in range(0, max(count, 1), step):
         end = int(starts[at + size]) if at + size < count else len(source.text)
-        spans.append(Span(int(starts[at]), int(starts[at]), end, Parts.OTHER))
+        spans.append(Span(int(starts[at]), int(starts[at]), end, parts=Parts.OTHER))
         if at + size >= count:
             break
     return spans
@@ -31,4 +31,6 @@ def _character_starts(text: bytes) -> Ints:
 
 
 def _line_starts(source: Source) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), source.measure.newlines + 1])
+    raw = np.frombuffer(source.text, dtype=np.uint8)
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.flatnonzero(raw == ord("\n")) + 1])
+    return starts[:-1] if len(starts) > 1 and starts[-1] == len(raw) else starts

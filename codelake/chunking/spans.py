@@ -6,16 +6,16 @@ from functools import cached_property
 
 from codelake.definitions import Definition
 from codelake.measure import Measure
-from codelake.outline import Outline
+from codelake.parsing import Tree
 
 
 @dataclass
 class Source:
-    """One parsed text; every chunker reads the same."""
+    """One parsed text; every chunker reads the same. ``tree`` is None where there is no grammar."""
 
     text: bytes
     language: str
-    outline: Outline
+    tree: Tree | None = None
     definitions: list[Definition] = field(default_factory=list)
 
     @cached_property
@@ -30,7 +30,7 @@ class Options:
 
     Args:
         budget: most nws characters of a cAST chunk; characters of a fixed one.
-        overlap: characters a fixed chunk repeats of the one before.
+        overlap: characters (or lines) a fixed chunk repeats of the one before.
         lines: lines of a fixed chunk; 0 cuts by characters.
     """
 
@@ -43,17 +43,17 @@ class Options:
 class Span:
     """A stretch of the text, before it is trimmed and described.
 
-    ``core`` is where it begins without the comments in front. ``parts`` has the bits of
-    :class:`Parts` for what stands in it at the top level, 0 if it lies deeper.
+    ``core`` is where it begins without the comments in front, ``nws`` its size or -1 where it was
+    not counted, ``parts`` the bits of :class:`Parts` for what stands in it at the top level.
+    ``kind`` is empty where :func:`codelake.chunking.describe` is to find it.
     """
 
     start: int
     core: int
     end: int
+    nws: int = -1
     parts: int = 0
-    has_error: bool = False
     kind: str = ""
-    definition: Definition | None = None
 
 
 Chunker = Callable[[Source, Options], list[Span]]

@@ -6,9 +6,11 @@ import re
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 from codelake.languages.grammars import grammar
+
+_STATEMENT_BYTES: Final = 400  # an import is not longer; keeps the patterns from reading much
 
 
 class Role(enum.IntEnum):
@@ -26,12 +28,18 @@ class Role(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The roles of one language: by node kind id, and by the text of a top-level statement."""
+    """The roles of one language: by node kind id (if any), and by a top-level statement's text."""
 
-    by_kind: bytes
-    import_pattern: re.Pattern[bytes] | None
-    setup_pattern: re.Pattern[bytes] | None
-    open_depth: int
+    by_kind: dict[int, int]
+    patterns: tuple[tuple[re.Pattern[bytes], Role], ...]
+
+    def by_text(self, text: bytes, start: int, end: int) -> int:
+        """Return the role of a statement by its first words: an import that is a call."""
+        if end - start < _STATEMENT_BYTES:
+            for pattern, role in self.patterns:
+                if pattern.match(text, start, end):
+                    return role
+        return Role.OTHER
 
 
 @functools.cache
@@ -43,19 +51,33 @@ def _tables() -> dict[str, dict[str, Any]]:
 @functools.cache
 def roles_of(language: str) -> Roles:
     """Return the roles of ``language``, which has a grammar."""
-    tables = _tables()
+    sources = (("patterns", Role.IMPORT), ("setup_patterns", Role.SETUP))
+    patterns = [(_tables()[table].get(language), role) for table, role in sources]
+    # A word ends behind the pattern, or the bracket of a call does.
+    compiled = [
+        (re.compile(rb"(?:%s)(?:\b|(?<=\())" % source.encode()), role)
+        for source, role in patterns
+        if source
+    ]
+    return Roles(_roles_by_kind(language), tuple(compiled))
+
+
+def key_depth(language: str) -> int:
+    """Return how deep the keys of a data language are looked for, 0 for none."""
+    depth: int = _tables()["depths"].get(language, 0)
+    return depth
+
+
+def _roles_by_kind(language: str) -> dict[int, int]:
     tree_language = grammar(language)
-    count = tree_language.node_kind_count if tree_language else 0
-    names = [tree_language.node_kind_for_id(i) or "" for i in range(count)] if tree_language else []
-    named = [bool(tree_language and tree_language.node_kind_is_named(i)) for i in range(count)]
-    return Roles(
-        bytes(
-            _role(name, language, is_named=flag) for name, flag in zip(names, named, strict=True)
-        ),
-        _pattern(tables["patterns"].get(language)),
-        _pattern(tables["setup_patterns"].get(language)),
-        tables["depths"].get(language, 1),
-    )
+    found = {}
+    for kind in range(tree_language.node_kind_count if tree_language else 0):
+        name = tree_language.node_kind_for_id(kind) if tree_language else None
+        is_named = bool(tree_language and tree_language.node_kind_is_named(kind))
+        role = _role(name or "", language, is_named=is_named)
+        if role:
+            found[kind] = int(role)
+    return found
 
 
 def module_kind(language: str) -> str:
@@ -77,7 +99,3 @@ def _role(kind: str, language: str, *, is_named: bool) -> Role:
         if kind in every[{"IMPORT": "imports"}.get(role.name, role.name.lower())]:
             return role
     return Role.COMMENT if "comment" in kind else Role.OTHER
-
-
-def _pattern(source: str | None) -> re.Pattern[bytes] | None:
-    return re.compile(rb"\s*(?:%s)(?:\b|(?<=\())" % source.encode()) if source else None

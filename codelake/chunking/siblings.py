@@ -1,0 +1,95 @@
+"""The children of one node as a chunker sees them: found by offset, with their roles.
+
+A node may have a hundred thousand children and a chunker looks at a few; asking for the child at
+an offset costs the same wherever it is and makes one Python object instead of all.
+"""
+
+import re
+from typing import Final
+
+import tree_sitter
+
+from codelake.chunking.spans import Parts
+from codelake.languages.roles import Role, Roles, roles_of
+from codelake.parsing import Tree
+
+_SOLID: Final = re.compile(rb"[^\s\x1c-\x1f]")
+PARTS: Final[dict[int, int]] = {
+    Role.IMPORT: Parts.IMPORT,
+    Role.PACKAGE: Parts.PACKAGE,
+    Role.SETUP: Parts.SETUP,
+}
+LEADS: Final = frozenset({Role.COMMENT, Role.PREFIX})
+
+
+class Siblings:
+    """The children of ``node``; ``is_gluing`` off lets a cut be between any two of them."""
+
+    __slots__ = ("_child_at", "_is_gluing", "_role_of", "_roles", "_text", "tree")
+
+    def __init__(self, node: tree_sitter.Node, tree: Tree, text: bytes, *, is_gluing: bool) -> None:
+        """Look at the children of ``node``, or of the tree that is embedded in it."""
+        inner = tree.embedded.get(node.id) if tree.embedded else None
+        self.tree = inner or tree
+        self._child_at = (inner.root if inner else node).first_child_for_byte
+        self._roles: Roles = roles_of(self.tree.language)
+        self._role_of = self._roles.by_kind.get
+        self._text = text
+        self._is_gluing = is_gluing
+
+    def at(self, offset: int) -> tree_sitter.Node | None:
+        """Return the first child that ends behind ``offset``."""
+        child = self._child_at(offset)
+        # py-tree-sitter 0.26 answers with a null node where there is none; using it is a crash.
+        return child if child is not None and child.id else None
+
+    def role(self, node: tree_sitter.Node) -> int:
+        """Return the :class:`Role` of one of the children."""
+        return self._role_of(node.kind_id, 0)
+
+    def statement_role(self, node: tree_sitter.Node) -> int:
+        """Return the role of a child of the root, where a call may be an import."""
+        role = self._role_of(node.kind_id, 0)
+        return role or self._roles.by_text(self._text, node.start_byte, node.end_byte)
+
+    def before(self, node: tree_sitter.Node, floor: int) -> tree_sitter.Node | None:
+        """Return the child in front of ``node``, if it ends behind ``floor``."""
+        gap = self._text[floor : node.start_byte]
+        solid = len(gap.rstrip())
+        if not solid:
+            return None
+        before = self.at(floor + solid - 1)
+        return None if before is None or before.id == node.id else before
+
+    def behind(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
+        """Return the child behind ``node``."""
+        return self.at(node.end_byte)
+
+    def is_glued(self, before: tree_sitter.Node, node: tree_sitter.Node) -> bool:
+        """Tell whether no cut may be between two neighbours."""
+        role_of = self._role_of
+        role, role_before = role_of(node.kind_id, 0), role_of(before.kind_id, 0)
+        if not (role or role_before) or not self._is_gluing:
+            return False  # nine of ten pairs: plain statements
+        if role == Role.SUFFIX:
+            return True
+        if role_before not in LEADS:
+            return role == Role.COMMENT and self._is_trailing(node)
+        if role_before == Role.COMMENT and self._is_trailing(before):
+            return False
+        return self._newlines(before, node) <= 1
+
+    def _is_trailing(self, comment: tree_sitter.Node) -> bool:
+        """Tell whether a comment stands behind something on the same line."""
+        start = comment.start_byte
+        return bool(self._text[self._text.rfind(b"\n", 0, start) + 1 : start].strip())
+
+    def _newlines(self, before: tree_sitter.Node, node: tree_sitter.Node) -> int:
+        end = before.end_byte  # some comments include their line end
+        return self._text.count(b"\n", max(end - 1, 0), node.start_byte)
+
+
+def first_solid(text: bytes, start: int, end: int) -> int:
+    """Return where the first character that is no white space stands, ``end`` if there is none."""
+    solid = _SOLID.search(text, start, end)
+    return solid.start() if solid else end
