@@ -219,17 +219,25 @@ def read_head(git_directory: Path) -> Head:
         GitError: no repository, or one that cannot be read.
     """
     where = f"--git-dir={git_directory}"
-    question = ["--path-format=absolute", "--git-common-dir", "--absolute-git-dir"]
-    question += ["--show-object-format", "HEAD^{commit}", "--symbolic-full-name", "HEAD"]
+    question = ["--show-object-format", "--absolute-git-dir", "HEAD^{commit}"]
+    question += ["--symbolic-full-name", "HEAD"]
     code, output, error = _run([where, "rev-parse", *question], local_environment(), LOCAL_SECONDS)
-    lines = os.fsdecode(output).split("\n")
-    if code == 0:
-        common, own, form, commit, reference = lines[:5]
-        return Head(Path(own), Path(common), form, commit, _branch(reference))
-    if b"unknown revision" not in error:
+    if code and b"unknown revision" not in error:
         raise GitError(explain(error))
-    common, own, form = lines[:3]
-    return Head(Path(own), Path(common), form, *_only_branch(where))
+    # A folder's name may hold line breaks; what stands around it cannot.
+    form, *lines = os.fsdecode(output).removesuffix("\n").split("\n")
+    own = Path("\n".join(lines[: -1 if code else -2]))
+    commit, branch = _only_branch(where) if code else (lines[-2], _branch(lines[-1]))
+    return Head(own, _common_directory(own), form, commit, branch)
+
+
+def _common_directory(git_directory: Path) -> Path:
+    """Return where a linked checkout has its objects: what its file ``commondir`` names."""
+    try:
+        named = (git_directory / "commondir").read_bytes().removesuffix(b"\n")
+    except FileNotFoundError:
+        return git_directory
+    return (git_directory / os.fsdecode(named)).resolve()
 
 
 def _only_branch(where: str) -> tuple[str, str]:
