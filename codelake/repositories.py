@@ -40,6 +40,11 @@ class Repository:
         is_folder = PurePath(self.source).is_absolute() and self.source != self.git_directory
         return self.source if is_folder else ""
 
+    def is_empty(self, *, is_live: bool) -> bool:
+        """Say whether there is nothing to read: no commit, and no checkout read from disk."""
+        is_on_disk = not self.git_directory or (is_live and bool(self.work_tree))
+        return not self.commit and not is_on_disk
+
 
 def compare_repositories(
     found: Sequence[Repository], stored: pa.Table, fingerprint: str, *, is_live: bool = False
@@ -71,6 +76,8 @@ def _row(
     row["fingerprint"] = fingerprint
     if repository.status == "failed" and known is not None:
         return {**known, "status": "failed", "reason": repository.reason}
+    if repository.status == "skipped" and known is not None and known["status"] != "skipped":
+        row["status"] = "removed"  # once indexed, now left out: its rows go
     is_on_disk = not repository.git_directory or (is_live and bool(repository.work_tree))
     is_same = known is not None and all(
         row[name] == known[name] for name in ("commit", "fingerprint", "git_directory")

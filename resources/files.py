@@ -61,24 +61,30 @@ def read_files(
     Raises:
         SourceError: the repository as a whole cannot be read.
     """
-    is_empty = repository.git_directory and not repository.commit
-    if repository.status or (is_empty and not settings.sources.untracked):
+    if repository.status:
         return
-    with open_reader(repository, settings) as reader:
-        entries = {entry.path: entry for entry in reader.entries()}
-        rules = PathRules(settings.files, _ignore_files(reader, entries))
-        rows = select_files(entries.values(), stored, rules, fingerprint)
-        rows = _sized(rows, entries, reader, settings.files.max_bytes)
-        wanted = [entries[row.path] for row in rows if row.is_wanted]
-        contents = reader.contents(wanted)
-        finished = (
-            with_content(row, next(contents), settings.files.languages)
-            if row.is_wanted
-            else (row, b"")
-            for row in rows
-        )
-        for batch in _batches(finished, settings.run.batch_files):
-            yield files_batch(repository.name, fingerprint, batch)
+    if not repository.is_empty(is_live=settings.sources.untracked):
+        with open_reader(repository, settings) as reader:
+            yield from _read(repository.name, reader, stored, settings, fingerprint)
+    elif stored.num_rows:
+        gone = select_files([], stored, PathRules(settings.files, {}), fingerprint)
+        yield files_batch(repository.name, fingerprint, [(row, b"") for row in gone])
+
+
+def _read(
+    name: str, reader: Reader, stored: pa.Table, settings: Settings, fingerprint: str
+) -> Iterator[pa.RecordBatch]:
+    entries = {entry.path: entry for entry in reader.entries()}
+    rules = PathRules(settings.files, _ignore_files(reader, entries))
+    rows = select_files(entries.values(), stored, rules, fingerprint)
+    rows = _sized(rows, entries, reader, settings.files.max_bytes)
+    contents = reader.contents([entries[row.path] for row in rows if row.is_wanted])
+    finished = (
+        with_content(row, next(contents), settings.files.languages) if row.is_wanted else (row, b"")
+        for row in rows
+    )
+    for batch in _batches(finished, settings.run.batch_files):
+        yield files_batch(name, fingerprint, batch)
 
 
 def open_reader(repository: Repository, settings: Settings) -> Objects | WorkingTree:

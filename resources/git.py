@@ -49,7 +49,9 @@ _LOCAL_ONLY: Final[Mapping[str, str]] = {
     "credential.helper": "",
 }
 # A user's own settings that a fetch needs; every other GIT_ variable could point git elsewhere.
-_KEPT: Final = re.compile(r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+)$")
+_KEPT: Final = re.compile(
+    r"GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$"
+)
 _CREDENTIALS: Final = re.compile(r"(\w+)://([^/\s'\":]*)(:[^/\s'\"]*)?@")
 
 

@@ -82,16 +82,17 @@ def mirror(url: str, mirrors: Path) -> Repository:
 
     A server that cannot be reached gives a failed repository with git's reason.
     """
-    shown = without_credentials(url)
     try:
         address = parse_address(url)
-        shown = address.shown
+    except SourceError as error:
+        shown = without_credentials(url)
+        return Repository(shown, shown, status="failed", reason=str(error))
+    try:
         return _mirror(address, mirrors)
     except SourceError as error:
-        reason = f"cannot fetch {shown}: {error}; check the address, the network and your access"
-        message = str(error) if str(error).startswith("cannot fetch") else reason
-        name = shown.rpartition("/")[2] or shown
-        return Repository(name, shown, status="failed", reason=message)
+        reason = f"cannot fetch {address.shown}: {error}; check the address, the network and "
+        reason += "your access"
+        return Repository(address.name, address.shown, status="failed", reason=reason)
 
 
 def _mirror(address: Address, mirrors: Path) -> Repository:
@@ -102,7 +103,7 @@ def _mirror(address: Address, mirrors: Path) -> Repository:
     return Repository(
         address.name,
         address.shown,
-        str(place) if commit else "",
+        str(place),
         commit,
         branch,
         reason="" if commit else "no commits",

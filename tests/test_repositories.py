@@ -215,6 +215,18 @@ def test_a_head_that_names_no_branch_means_the_only_one(tmp_path: Path, settings
     assert "symbolic-ref" in _reason(repo, settings)
 
 
+def test_a_repository_that_lost_its_commits_loses_its_rows(
+    tmp_path: Path, settings: Settings
+) -> None:
+    repo = _make(tmp_path / "repo")
+    (repository,) = discover([str(repo)], settings)
+    stored = FILES.table(list(_read(repository, settings).values())).drop_columns(["content"])
+    _git(repo, "update-ref", "-d", "HEAD")
+    (empty,) = discover([str(repo)], settings)
+    batches = list(read_files(empty, stored, settings, fingerprint="f"))
+    assert [batch.column("status").to_pylist() for batch in batches] == [["deleted"]]
+
+
 def test_a_damaged_object_costs_its_own_file(tmp_path: Path, settings: Settings) -> None:
     repo = _make(tmp_path / "repo", files={f"{n}.py": f"x = {n}\n" for n in range(5)})
     blob = _git(repo, "rev-parse", "HEAD:2.py")
@@ -388,6 +400,16 @@ def test_a_repository_that_fails_keeps_its_stored_state() -> None:
     broken = Repository("app", "/org/app", status="failed", reason="damaged")
     (row,) = compare_repositories([broken], stored, "g").to_pylist()
     assert (row["status"], row["commit"], row["fingerprint"]) == ("failed", "c1", "f")
+
+
+def test_a_repository_that_is_left_out_now_loses_its_rows() -> None:
+    app = Repository("app", "/org/app", "/org/app/.git", "c1", "main")
+    stored = compare_repositories([app], REPOSITORIES.table(), "f")
+    skipped = Repository("app", "/org/app", status="skipped", reason="lies inside")
+    assert _compare([skipped], stored) == {"app": "removed"}
+    assert _compare([skipped], REPOSITORIES.table()) == {"app": "skipped"}
+    again = compare_repositories([skipped], REPOSITORIES.table(), "f")
+    assert _compare([skipped], again) == {"app": "skipped"}
 
 
 def test_a_row_gives_its_repository_back() -> None:
