@@ -18,6 +18,7 @@ _DIRECTIVE_STARTS: Final = frozenset("!-vejipnNmcr@tfg+=*#~_/;%")
 _DOCSTRING: Final = re.compile(
     rb'[rRuU]{0,2}(?:"""(.*?)"""|\'\'\'(.*?)\'\'\'|"([^"\\\n]*)"|\'([^\'\\\n]*)\')', re.DOTALL
 )
+_STRING_START: Final = re.compile(r"^(?:[a-zA-Z]{0,2}|~[sS])[\"'`]+")
 _BANNER_BYTES: Final = 4096  # a licence banner stands at the top
 
 
@@ -28,6 +29,12 @@ def find_docstring(text: bytes, body_start: int) -> str:
         return ""
     lines = found[found.lastindex or 0].decode("utf-8", "replace").split("\n")
     return _dedent(lines)
+
+
+def clean_string(literal: str) -> str:
+    """Return the text of a string literal without its quotes and indentation."""
+    text = _STRING_START.sub("", literal.strip())
+    return _dedent(text.rstrip("\"'`").split("\n"))
 
 
 def find_doc(text: bytes, start: int, rules: Rules) -> str:
@@ -48,10 +55,12 @@ def find_doc(text: bytes, start: int, rules: Rules) -> str:
     if not previous:
         return ""
     if previous.startswith(rules.line_comments):
-        return _line_doc(text, end, rules.line_comments)
-    if previous.endswith(rules.comment_ends):
-        return _block_doc(text, end, rules)
-    return ""
+        doc = _line_doc(text, end, rules.line_comments)
+    elif previous.endswith(rules.comment_ends):
+        doc = _block_doc(text, end, rules)
+    else:
+        return ""
+    return doc if rules.doc_noise is None else rules.doc_noise.sub("", doc).strip()
 
 
 def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:

@@ -1,10 +1,11 @@
 """Turn the spans of definitions into records: names, documentation, signature."""
 
+import re
 from typing import Final
 
 import tree_sitter
 
-from codelake.definitions.comments import find_doc, find_docstring
+from codelake.definitions.comments import clean_string, find_doc, find_docstring
 from codelake.definitions.finding import Search, Span
 from codelake.definitions.names import name_parts, receiver_type
 from codelake.definitions.parameters import parse_parameters
@@ -16,6 +17,11 @@ _LEVELS: Final = 64  # deeper nesting is no program; keeps names short on hostil
 _NAME_BYTES: Final = 512  # a longer "name" is a parse gone wrong
 _PREFIX_BYTES: Final = 4096  # more than this in front of a name is no declaration either
 _BLANK: Final = frozenset(b" \t\r\n")
+_NAMELESS: Final = frozenset({"scope", "space"})  # names others stand under, no symbols
+_BETWEEN_CLAUSES: Final = b" \t\r\n.;"
+_CALLABLE: Final = frozenset({"function", "method"})
+_PARAMETERS: Final = re.compile(rb"\s*(?:<[^()<>]*>|\[[^\[\]]*\])?\s*\(")
+_BRACKET: Final = re.compile(rb"[()]")
 _DECLARED: Final = frozenset({"function", "method", "macro"})
 
 # A named tuple made without its constructor, which costs half a microsecond more.
@@ -58,7 +64,8 @@ class _Description:
         self._cut: str | _Utf8 = text.decode("ascii") if text.isascii() else _Utf8(text)
 
     def describe(self, root: tree_sitter.Node) -> list[Definition]:
-        definitions = []
+        definitions: list[Definition] = []
+        merge = self._rules.language.merge
         around: list[tuple[int, int, str, tuple[str, ...]]] = []
         for span in self._search.run(root):
             start, end = span[0], -span[1]
@@ -69,11 +76,25 @@ class _Description:
             if not parts or len(around) >= _LEVELS:
                 continue
             receiver = receiver_type(span.receiver) if span.receiver else ""
+            if len(parts) > 1 and outer and parts[0] == outer[-1]:
+                parts = parts[1:]  # Dart's constructor Item.free inside Item
             hierarchy = (*outer, receiver, *parts) if receiver else outer + parts
             around.append((start, end, kind, hierarchy))
-            if kind != "scope":
-                definitions.append(self._define(span, kind, hierarchy, receiver))
+            if kind in _NAMELESS:
+                continue
+            definition = self._define(span, kind, hierarchy, receiver)
+            if merge and definitions and self._continues(definitions[-1], definition):
+                definitions[-1] = definitions[-1]._replace(end_byte=definition.end_byte)
+            else:
+                definitions.append(definition)
         return definitions
+
+    def _continues(self, last: Definition, definition: Definition) -> bool:
+        """Tell whether this is one more clause of the function before it."""
+        if (last.kind, last.hierarchy) != (definition.kind, definition.hierarchy):
+            return False
+        between = self._text[last.end_byte : definition.start_byte]
+        return not between.strip(_BETWEEN_CLAUSES)
 
     def _name(self, span: Span, outer_kind: str) -> tuple[str, tuple[str, ...]]:
         """Return kind and name parts; no part if this is no definition worth a record."""
@@ -93,7 +114,7 @@ class _Description:
             return "constant", parts if raw.isupper() else ()
         return kind, parts
 
-    def _define(
+    def _define(  # noqa: C901, PLR0912 # runs for each symbol of a corpus, where calls are dear
         self, span: Span, kind: str, hierarchy: tuple[str, ...], receiver: str
     ) -> Definition:
         own_start, own_end, name_start, _, name_end, after_name, after, body_start, _ = span
@@ -102,17 +123,25 @@ class _Description:
         start, end = own_start, -own_end
         if search.wrappers or search.decorators:
             start, end = self._whole(start, end)
+        if language.widen:
+            start = self._line_start(start)
+        while text[end - 1] in _BLANK and end > name_end:
+            end -= 1
         decorators, modifiers, returns = read_prefix(
             cut[max(start, name_start - _PREFIX_BYTES) : name_start], language.name
         )
         stop = body_start
         if body_start < name_end:
             stop = self._declaration_end(span, end, kind)
-        if kind not in _DECLARED:
+        if kind not in _CALLABLE:
             returns = ""
         parameters = "[]"
+        if after_name < 0 and kind in _CALLABLE and language.parameters != "none":
+            after_name, after = self._find_parameters(name_end, stop)
         if after_name >= 0:
-            parameters = parse_parameters(cut[after_name:after], language.parameters)
+            parameters = parse_parameters(
+                cut[after_name:after], language.parameters if kind != "macro" else "name"
+            )
             if language.returns == "after" and stop > after:
                 returns = read_returns(cut[after:stop])
             if language.generator == "yield" and text.find(b"yield", stop, end) >= 0:
@@ -123,6 +152,11 @@ class _Description:
         doc = ""
         if body_start >= 0 and language.docstring == "inside":
             doc = find_docstring(text, body_start)
+        elif own_start in search.docs:
+            doc = clean_string(search.docs[own_start])
+        elif rules.doc_before is not None:
+            found = rules.doc_before.search(text, start, own_start)
+            doc = clean_string(found[1].decode("utf-8", "replace")) if found else ""
         if len(name) != name_end - name_start:
             name_start = _name_byte(text, name, name_start, name_end)
         return _make(
@@ -144,6 +178,26 @@ class _Description:
                 language.name,
             ),
         )
+
+    def _line_start(self, start: int) -> int:
+        """Return where the words before a definition begin that its grammar leaves out of it."""
+        line_start = self._text.rfind(b"\n", 0, start) + 1
+        words = self._text[line_start:start].decode("utf-8", "replace").split()
+        if words and all(word in self._rules.modifiers for word in words):
+            return self._text.index(words[0].encode(), line_start)
+        return start
+
+    def _find_parameters(self, start: int, stop: int) -> tuple[int, int]:
+        """Return the brackets right behind a name, for grammars that have no node for them."""
+        opening = _PARAMETERS.match(self._text, start, stop)
+        if opening is None:
+            return -1, -1
+        depth = 0
+        for bracket in _BRACKET.finditer(self._text, opening.end() - 1, stop):
+            depth += 1 if bracket[0] == b"(" else -1
+            if depth == 0:
+                return opening.end() - 1, bracket.end()
+        return -1, -1
 
     def _declaration_end(self, span: Span, end: int, kind: str) -> int:
         """Return where a declaration without body stops: values stop at the end of the line."""

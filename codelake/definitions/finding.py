@@ -44,8 +44,8 @@ class Search:
     """One walk over a tree; ``spans``, ``wrappers`` and ``decorators`` are what it gives."""
 
     __slots__ = (
-        "_covered", "_handlers", "_queue", "_rules", "_seen", "_text", "decorators", "spans",
-        "wrappers",
+        "_covered", "_handlers", "_queue", "_rules", "_seen", "_text", "decorators", "docs",
+        "spans", "wrappers",
     )  # fmt: skip
 
     def __init__(self, text: bytes, rules: Rules) -> None:
@@ -53,6 +53,7 @@ class Search:
         self.spans: dict[int, Span] = {}
         self.wrappers: dict[int, tuple[int, int]] = {}
         self.decorators: dict[int, int] = {}
+        self.docs: dict[int, str] = {}
         self._text = text
         self._rules = rules
         self._seen: set[int] = set()
@@ -63,6 +64,7 @@ class Search:
             "decorator": self._add_decorator,
             "region": self._add_region,
             "nested": self._skip,
+            "doc": self._add_doc,
             "block": self._add_block,
         }
         self._handlers = [by_role.get(role, self._add_definition) for role in rules.roles]
@@ -79,7 +81,20 @@ class Search:
                 continue
             for pattern, captures in shallow.matches(node):
                 handlers[pattern](pattern, captures)
+        if self._rules.rest_kinds:
+            self._close_rests()
         return sorted(self.spans.values())
+
+    def _close_rests(self) -> None:
+        """Let what has no end of its own (``package x;``) reach to the next of its kind."""
+        rules = self._rules
+        kinds = {rules.kinds[pattern] for pattern in rules.rest_kinds}
+        end = len(self._text)
+        for span in sorted(self.spans.values(), reverse=True):
+            if span.pattern in rules.rest_kinds:
+                self.spans[span.name_start] = span._replace(negative_end=-end)
+            if rules.kinds[span.pattern] in kinds:
+                end = span.start
 
     def _search_body(self, body: tree_sitter.Node, keywords: list[int]) -> None:
         """Find what the keywords at these offsets define; a keyword is no named node."""
@@ -98,7 +113,7 @@ class Search:
         """Keep definitions with one of the keywords between their start and their name."""
         for pattern, captures in matches:
             role = self._rules.roles[pattern]
-            if role in {"wrapper", "decorator"}:
+            if role in {"wrapper", "decorator", "doc"}:
                 self._handlers[pattern](pattern, captures)
                 continue
             if role in {"region", "block"} or self._rules.kinds[pattern] in _VALUES:
@@ -110,12 +125,18 @@ class Search:
                 first = bisect_left(keywords, captures["outer"][0].start_byte)
                 if first < len(keywords) and keywords[first] < stop:
                     self._add_region(pattern, {"region": captures[role]})
-            elif first < len(keywords) and keywords[first] <= captures["name"][0].start_byte:
+            elif first < len(keywords) and keywords[first] < self._stop(captures):
                 self._add_definition(pattern, captures)
 
+    @staticmethod
+    def _stop(captures: Captures) -> int:
+        """Return where the part of a definition ends that its own keyword stands in."""
+        stop = captures["name"][0].end_byte
+        return max(stop, captures["body"][0].start_byte) if "body" in captures else stop
+
     def _add_definition(self, pattern: int, captures: Captures) -> None:
-        name = captures["name"][0]
-        name_start = name.start_byte
+        names = captures["name"]
+        name_start = names[0].start_byte
         old = self.spans.get(name_start)
         if old is not None and old.pattern <= pattern:
             return
@@ -129,16 +150,18 @@ class Search:
             parameters_start, parameters_end = parameters.start_byte, parameters.end_byte
         receiver = ""
         if "receiver" in captures:
-            node = captures["receiver"][0]
-            receiver = self._text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+            receiver = _text_of(captures["receiver"][0], self._text)
+        end = captures["end"][0].end_byte if "end" in captures else outer.end_byte
+        if "doc" in captures:
+            self.docs[outer.start_byte] = _text_of(captures["doc"][0], self._text)
         self.spans[name_start] = _make(
             Span,
             (
                 outer.start_byte,
-                -outer.end_byte,
+                -end,
                 name_start,
                 pattern,
-                name.end_byte,
+                names[-1].end_byte,
                 parameters_start,
                 parameters_end,
                 body_start,
@@ -176,6 +199,10 @@ class Search:
         node = captures["decorator"][0]
         self.decorators[node.end_byte] = node.start_byte
 
+    def _add_doc(self, _pattern: int, captures: Captures) -> None:
+        doc, inner = captures["doc"][0], captures["inner"][0]
+        self.docs[inner.start_byte] = _text_of(doc, self._text)
+
     def _add_region(self, _pattern: int, captures: Captures) -> None:
         node = captures["region"][0]
         if node.id not in self._seen:
@@ -189,3 +216,7 @@ class Search:
 
     def _skip(self, _pattern: int, captures: Captures) -> None:
         """Leave what only counts inside a body that is searched."""
+
+
+def _text_of(node: tree_sitter.Node, text: bytes) -> str:
+    return text[node.start_byte : node.end_byte].decode("utf-8", "replace")

@@ -8,6 +8,7 @@ from codelake.definitions.rules import rules_for
 
 _GENERIC: Final = re.compile(r"(?<=[\w)])(?:<[^<>]*>|\[[^\[\]]*\])")
 _RECEIVER: Final = re.compile(r"(\w+)\W*$")
+_INNER_QUOTE: Final = re.compile(r"[\"'`]")
 _QUOTES: Final = "\"'`"
 
 
@@ -24,9 +25,12 @@ def name_parts(raw: str, language: str) -> tuple[str, ...]:
         return ()
     if name[0] in _QUOTES and name[-1] == name[0]:
         name = name[1:-1].strip()
-        return (name,) if name else ()
+        if rules.separators is None or _INNER_QUOTE.search(name) is None:
+            return (name,) if name else ()
+    if name[0] == "(" and name[-1] == ")":
+        name = name[1:-1].strip()  # Haskell's operators
     if rules.separators is None:
-        return (name,)
+        return (name,) if name else ()
     if "operator" not in name:
         name = _without_generics(name)
     parts = [part for part in (p.strip(" *&") for p in rules.separators.split(name)) if part]

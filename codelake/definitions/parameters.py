@@ -25,6 +25,7 @@ _TYPE_WORDS: Final = frozenset(["struct", "enum", "union", "const", "unsigned", 
 _FUNCTION_POINTER: Final = re.compile(r"\(\s*[*^&]\s*(\w+)\s*\)")
 _AMBIGUOUS: Final = re.compile(r"[\"'`]|[-=]>|<<|>=")  # where counting brackets misleads
 _NESTED: Final = frozenset("([{<\"'`")
+_GROUP: Final = re.compile(r"[{\[].*[}\]]", re.DOTALL).fullmatch
 _quote: Final = json.encoder.encode_basestring
 
 
@@ -52,7 +53,10 @@ def parse_parameters(raw: str, style: str) -> str:
         text = _COMMENT.sub("", text)
     found: list[Parameter] = []
     is_keyword_only = False
-    for part in split_list(text):
+    parts = split_list(text)
+    if style == "type name":  # Dart's optional ones: `int id, {bool strict = false}`
+        parts = [p for part in parts for p in (split_list(part[1:-1]) if _GROUP(part) else [part])]
+    for part in parts:
         if part == "*":
             is_keyword_only = True
         elif part == "/":
@@ -136,12 +140,13 @@ def _parameter(part: str, style: str) -> Parameter:
     type_ = ""
     if style == "name:type":
         name, type_ = _cut(declared, ":")
+        type_ = type_.lstrip(": ")
     elif style == "name type":
         name, _, type_ = declared.partition(" ")
     elif style == "type name":
         name, type_ = _type_first(declared)
     else:
-        name = declared
+        name = declared.partition(" ")[0]
     if name[:1] not in _OPEN:
         words = name.split()
         name = words[-1] if words and words[-1] not in _WORDS else name

@@ -11,7 +11,9 @@ from codelake.definitions.record import CONTAINER_KINDS
 from codelake.languages import LANGUAGES, Language, symbol_query
 from codelake.languages.registry import query_source
 
-_ROLE: Final = re.compile(r"@(definition\.(\w+)|scope|region|block|nested|wrapper|decorator)\b")
+_ROLE: Final = re.compile(
+    r"@((?:definition|rest)\.(\w+)|scope|space|region|block|nested|wrapper|decorator|doc)\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,9 @@ class Rules:
     decorator: re.Pattern[str] | None
     modifiers: frozenset[str]
     ignore: re.Pattern[bytes] | None
+    doc_noise: re.Pattern[str] | None
+    doc_before: re.Pattern[bytes] | None
+    rest_kinds: frozenset[int]
     method_scopes: frozenset[str]
     line_comments: tuple[bytes, ...]
     comment_ends: tuple[bytes, ...]
@@ -53,7 +58,7 @@ def rules_for(name: str) -> Rules | None:
         roles=tuple(role for _, role in roles),
         shallow=shallow,
         deep=tree_sitter.QueryCursor(query),
-        searched=(CONTAINER_KINDS | {"scope"}) - set(language.closed),
+        searched=(CONTAINER_KINDS | {"scope", "space"}) - set(language.closed),
         markers=tuple(marker.encode() for marker in language.markers),
         nested=re.compile(language.nested.encode()),
         separators=re.compile(language.separators) if language.separators else None,
@@ -61,6 +66,11 @@ def rules_for(name: str) -> Rules | None:
         decorator=re.compile(language.decorator) if language.decorator else None,
         modifiers=frozenset(language.modifiers),
         ignore=_bytes_pattern(language.ignore),
+        doc_noise=re.compile(language.doc_noise) if language.doc_noise else None,
+        doc_before=_bytes_pattern(language.doc_before),
+        rest_kinds=frozenset(
+            index for index, (_, role) in enumerate(roles) if role.startswith("rest.")
+        ),
         method_scopes=frozenset(language.method_scopes),
         line_comments=tuple(mark.encode() for mark in language.line_comments),
         comment_ends=tuple(end.encode() for _, end in language.block_comments),
@@ -69,13 +79,18 @@ def rules_for(name: str) -> Rules | None:
 
 
 def _bytes_pattern(pattern: str) -> re.Pattern[bytes] | None:
-    return re.compile(pattern.encode(), re.MULTILINE) if pattern else None
+    return re.compile(pattern.encode(), re.MULTILINE | re.DOTALL) if pattern else None
+
+
+def _precedence(found: re.Match[str]) -> int:
+    return 1 if found[2] or found[1] in {"scope", "space"} else 0
 
 
 def _role(query: tree_sitter.Query, index: int, language: Language) -> tuple[str, str]:
     source = query_source(language.query).encode()
     source = source[query.start_byte_for_pattern(index) : query.end_byte_for_pattern(index)]
-    found = _ROLE.search(source.decode())
+    # A definition may hold a node that documents it: what it is comes first.
+    found = max(_ROLE.finditer(source.decode()), key=_precedence, default=None)
     if found is None:
         message = f"pattern {index} of queries/{language.query}.scm captures no known role"
         raise ValueError(message)

@@ -9,7 +9,7 @@ from codelake.definitions.rules import rules_for
 _SIGNATURE_CHARACTERS: Final = 2000  # a longer one is data, not a declaration
 _ARROW: Final = re.compile(r"^(?:[\w\s()]*?->|:)\s*")
 _TAIL: Final = re.compile(r"\s*(?:\bwhere\b.*)?(?:=>|[{:=;\s])*$", re.DOTALL)
-_GENERICS: Final = re.compile(r"^\s*<[^<>]*(?:<[^<>]*>[^<>]*)*>\s*")
+_GENERICS: Final = re.compile(r"^\s*(?:template\s*)?<[^<>]*(?:<[^<>]*>[^<>]*)*>\s*")
 _WORD: Final = re.compile(r"[\w-]+")
 
 

@@ -5,7 +5,7 @@ tree-sitter-language-pack, ``detection.toml`` the suffixes that several language
 """
 
 from codelake.languages.detection import detect_language, language_by_alias
-from codelake.languages.grammars import LANGUAGES, grammar, symbol_query
+from codelake.languages.grammars import LANGUAGES, grammar, parsable, symbol_query
 from codelake.languages.registry import Language
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "detect_language",
     "grammar",
     "language_by_alias",
+    "parsable",
     "symbol_query",
 ]

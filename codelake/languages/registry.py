@@ -38,6 +38,10 @@ class Language:
     drop: tuple[str, ...] = ()
     ignore: str = ""
     constants: bool = False
+    merge: bool = False
+    widen: bool = False
+    doc_before: str = ""
+    doc_noise: str = ""
     method_scopes: tuple[str, ...] = ("class", "enum", "interface", "scope", "struct", "trait")
     qualified_methods: bool = False
     mask: str = ""

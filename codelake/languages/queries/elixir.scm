@@ -1,0 +1,7 @@
+(call target: (identifier) @keyword (arguments . (alias) @name) (do_block) @body (#any-of? @keyword "defmodule" "defprotocol")) @definition.module
+(call target: (identifier) @keyword (arguments . (alias) @name (keywords (pair value: (alias)))) (do_block) @body (#eq? @keyword "defimpl")) @scope
+(call target: (identifier) @keyword (arguments . [(identifier) @name (call target: (identifier) @name (arguments) @parameters) (binary_operator left: (call target: (identifier) @name (arguments) @parameters)) (binary_operator left: (identifier) @name)]) (do_block)? @body (#any-of? @keyword "def" "defp" "defguard" "defguardp" "defdelegate" "defn")) @definition.function
+(call target: (identifier) @keyword (arguments . [(identifier) @name (call target: (identifier) @name (arguments) @parameters) (binary_operator left: (call target: (identifier) @name (arguments) @parameters))]) (do_block)? @body (#any-of? @keyword "defmacro" "defmacrop")) @definition.macro
+(unary_operator "@" operand: (call target: (identifier) @keyword) (#any-of? @keyword "doc" "spec" "impl" "deprecated" "since")) @decorator
+(unary_operator "@" operand: (call target: (identifier) @keyword (arguments (binary_operator left: [(identifier) @name (call target: (identifier) @name)]))) (#any-of? @keyword "type" "typep" "opaque")) @definition.type
+(call target: (identifier) @keyword (do_block . (unary_operator "@" operand: (call target: (identifier) @tag (arguments (string) @doc)))) (#any-of? @keyword "defmodule" "defprotocol") (#eq? @tag "moduledoc")) @inner
