@@ -203,8 +203,21 @@ def test_many_small_writes_end_up_small(tmp_path: Path) -> None:
     assert store.coverage("chunks") == {MODEL: 8}
 
 
+def test_parts_of_an_index_stay_few(tmp_path: Path) -> None:
+    store = _whole(tmp_path, *[f"{i}.py" for i in range(20)])
+    store.optimize()
+    for letter in "abcdefghijkl":
+        words = letter * 5
+        store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", words)]))
+        store.index_new_rows()
+        assert _found(store, words) == ["a.py"]
+    present = lance.dataset(str(tmp_path / "chunks.lance")).describe_indices()
+    assert max(len(index.segments) for index in present) <= 8
+    assert len(_found(store, "text of")) == 9
+
+
 def test_a_vector_index_answers_like_the_exact_search(tmp_path: Path) -> None:
-    model_id, dimension = "wide/16", 16
+    model_id, dimension = "wide/64", 64
     store = LanceStore(tmp_path)
     rows = [chunk(f"{i}.py", str(i)) for i in range(900)]
     store.replace_rows("chunks", batches=batches(CHUNKS, rows))

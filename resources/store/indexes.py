@@ -3,7 +3,6 @@
 A row no index covers yet is found all the same: Lance reads what is not covered.
 """
 
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any, Final, Literal
 
@@ -53,7 +52,12 @@ _TEXT_OPTIONS: Final[dict[str, Any]] = {
 # 7 ms over 27,000 rows of 384 numbers, the index 3 ms, and the exact one misses nothing.
 VECTOR_INDEX_ROWS: Final = 50_000
 
+# Bits of a number in the index. Of 30,000 vectors without any order, 100 compared exactly, recall
+# is 0.48 with one bit, 0.99 with three, 1.00 with five, for 63, 160 and 254 bytes a vector.
+_BITS: Final = 3
 _INDEXED_MULTIPLE: Final = 8  # IVF_RQ takes no other number of dimensions
+
+_MOST_PARTS: Final = 8  # parts of an index; a question reads them all
 
 # Compaction copies rows, so it waits until this many small fragments or this share of dead rows.
 _SMALL_FRAGMENTS: Final = 16
@@ -71,13 +75,22 @@ def ensure_indexes(table: str, dataset: lance.LanceDataset) -> None:
             dataset.create_scalar_index(column, "INVERTED", name, **_TEXT_OPTIONS)
 
 
-def cover_new_rows(dataset: lance.LanceDataset) -> bool:
-    """Let every index cover the rows it does not; return whether there were any."""
+def cover_new_rows(dataset: lance.LanceDataset) -> None:
+    """Let every index cover the rows it does not.
+
+    They get a part of their own, so that a night costs what it changed: 0.06 CPU s for 270 of
+    27,000 rows, where merging all took 0.75. Parts are merged when there are many, or when the
+    new one is no smaller than the old ones.
+    """
     rows = dataset.count_rows()
-    behind = any(index.num_rows_indexed < rows for index in dataset.describe_indices())
-    if behind:
-        dataset.optimize.optimize_indices()
-    return behind
+    for index in dataset.describe_indices():
+        if index.num_rows_indexed >= rows:
+            continue
+        is_small = index.num_rows_indexed > rows // 2 and len(index.segments) < _MOST_PARTS
+        dataset.optimize.optimize_indices(
+            index_names=[index.name],
+            num_indices_to_merge=0 if is_small else len(index.segments),
+        )
 
 
 def ensure_vector_indexes(dataset: lance.LanceDataset, least_rows: int) -> None:
@@ -89,7 +102,7 @@ def ensure_vector_indexes(dataset: lance.LanceDataset, least_rows: int) -> None:
             continue
         if dataset.count_rows(f"{column} IS NOT NULL") < least_rows:
             continue
-        dataset.create_index(column, "IVF_RQ", name=column, metric="dot", num_bits=1)
+        dataset.create_index(column, "IVF_RQ", name=column, metric="dot", num_bits=_BITS)
 
 
 def compact(dataset: lance.LanceDataset) -> bool:
@@ -116,10 +129,3 @@ def drop_old_versions(dataset: lance.LanceDataset, retention: timedelta) -> int:
         retention, delete_unverified=True, error_if_tagged_old_versions=False
     )
     return int(stats.bytes_removed)
-
-
-def covered_rows(datasets: Iterable[lance.LanceDataset]) -> dict[str, int]:
-    """Return the rows each index covers, by index name."""
-    return {
-        index.name: index.num_rows_indexed for ds in datasets for index in ds.describe_indices()
-    }

@@ -23,11 +23,9 @@ from resources.store.specs import MODEL_COLUMN, SEARCHED, vector_column, vector_
 _SPARE: Final = 16
 
 # How a vector index is asked; docs/store.md has the recall and time of other values. Every part of
-# an index of a million vectors is looked at (244), and so many of the best by one-bit codes are
-# compared exactly. A filter leaves its rows farther apart in the order of the codes.
+# an index of a million vectors is looked at (244), and so many of the best are compared exactly.
 _PROBES: Final = 256
-_COMPARED: Final = 200
-_COMPARED_FILTERED: Final = 1000
+_COMPARED: Final = 150
 
 _PATTERN_COLUMNS: Final = {"chunks": ("text",), "symbols": ("body", "signature")}
 
@@ -218,8 +216,6 @@ class LanceTables:
     def _nearest_one(
         self, table: str, column: str, query: NDArray[np.float32], k: int, predicate: str | None
     ) -> pa.Table:
-        compared = _COMPARED_FILTERED if predicate else _COMPARED
-
         def fetch(count: int) -> pa.Table:
             found = self._read(
                 table,
@@ -232,7 +228,7 @@ class LanceTables:
                     "k": count,
                     "metric": "dot",
                     "nprobes": _PROBES,
-                    "refine_factor": -(-compared // count),
+                    "refine_factor": -(-_COMPARED // count),
                 },
                 disable_scoring_autoprojection=True,
             )
