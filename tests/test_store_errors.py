@@ -14,7 +14,14 @@ from codelake.errors import CodelakeError, StoreError
 from codelake.schemas import CHUNKS
 from codelake.search.tables import Filters
 from resources.store import LanceStore
-from tests.stored_rows import batches, chunk, embed_all, stored
+from tests.stored_rows import (
+    batches,
+    chunk,
+    embed_all,
+    ledger_files,
+    ledger_repositories,
+    stored,
+)
 
 _ROOT = Path(__file__).parents[1]
 
@@ -173,7 +180,12 @@ def test_a_damaged_table_is_named_with_what_to_do(tmp_path: Path, harm: str) -> 
     (problem, *_) = store.verify()
     assert problem.table == "chunks"
     assert problem.kind == ("missing-file" if harm == "missing" else "unreadable")
-    assert store.summary()["embeddings"] == 1
+    assert store.rebuild() == ["chunks"]
+    assert store.verify() == []
+    assert store.summary() | {"embeddings": 1} == store.summary()
+    store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "retry")]))
+    assert embed_all(store) == 0, "the vectors were kept"
+    assert store.coverage("chunks") == {store.models().model_id: 1}
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
@@ -185,3 +197,17 @@ def test_a_missing_table_is_named(tmp_path: Path) -> None:
     assert [(p.table, p.kind) for p in store.verify() if p.table == "symbols"] == [
         ("symbols", "unreadable")
     ]
+
+
+def test_a_rebuild_forgets_rows_ledger_and_published_states(tmp_path: Path) -> None:
+    store = stored(tmp_path, chunk("a.py", "retry"))
+    store.replace_rows("files", batches=ledger_files("a.py"))
+    store.replace_rows("repositories", batches=ledger_repositories("shop"))
+    store.publish("monday")
+    (tmp_path / "embeddings.lance").rename(tmp_path / "elsewhere")
+    assert LanceStore(tmp_path).rebuild() == ["embeddings"]
+    assert set(store.summary().values()) == {0}
+    assert store.verify() == []
+    assert store.search_tables().match("chunks", "retry", k=5, filters=Filters()).num_rows == 0
+    store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "retry")]))
+    assert embed_all(store) == 1

@@ -12,7 +12,7 @@ from pipelines.opening import require_store
 
 @click.group()
 def store() -> None:
-    """Look after the tables: verify, optimize, history.
+    """Look after the tables: verify, optimize, history, rollback, rebuild.
 
     \b
     Examples:
@@ -45,6 +45,23 @@ def optimize(store: str | None, config_file: str | None) -> None:
     """Compact the tables, bring their indexes up to date, forget old versions."""
     freed = require_store(read_settings(config_file, store)).optimize()
     click.echo(f"{freed / 1e6:,.1f} MB freed")
+
+
+@store.command()
+@click.argument("name")
+@store_options
+def rollback(name: str, store: str | None, config_file: str | None) -> None:
+    """Go back to the state published as NAME; `codelake store history` lists the names."""
+    require_store(read_settings(config_file, store)).rollback(name)
+    click.echo(f"searches and the next run start from {name}")
+
+
+@store.command()
+@store_options
+def rebuild(store: str | None, config_file: str | None) -> None:
+    """Empty the tables but for the vectors; the next `codelake index` fills them again."""
+    damaged = require_store(read_settings(config_file, store)).rebuild()
+    click.echo(f"emptied; damaged were: {', '.join(damaged) or 'none'}")
 
 
 @store.command()

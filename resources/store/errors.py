@@ -12,7 +12,10 @@ from codelake.errors import StoreError
 
 NO_INDEX: Final = "no index yet in {folder}: run `codelake index SOURCE...`"
 
-_REPAIR: Final = "`codelake store verify` names it, `codelake index --rebuild` restores the table"
+_REPAIR: Final = (
+    "`codelake store verify` names it, `codelake store rebuild` and the next `codelake index` "
+    "restore the table"
+)
 
 _CAUSES: Final = (
     (("no space left", "storage full", "disk quota"), "the disk is full: free some space"),

@@ -1,5 +1,6 @@
 """The folder of a store: one Lance dataset a table, as LanceDB lays them out, and a record."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -110,6 +111,17 @@ class StoreFolder:
             raise StoreError(NO_INDEX.format(folder=self.path))
         with store_errors(self.path, f"open table {table!r}"):
             return lance.dataset(str(self.location(table)), version=version, session=self._session)
+
+    def empty(self, table: str, *, is_damaged: bool) -> None:
+        """Leave ``table`` without rows; a damaged one is thrown away and created anew."""
+        if is_damaged:
+            shutil.rmtree(self.location(table), ignore_errors=True)
+            self._create_table(self.specs[table])
+        else:
+            dataset = self.dataset(table)
+            dataset.delete("true")
+            for name in dataset.tags.list():
+                dataset.tags.delete(name)
 
     def _create_table(self, spec: TableSpec) -> None:
         """Create a table the record does not name; one that is there was left by a killed run."""

@@ -37,6 +37,14 @@ class Problem:
     count: int
     detail: str
 
+    def __str__(self) -> str:
+        """Return the problem as one line."""
+        return f"{self.table}: {self.kind} ({self.count}): {self.detail}"
+
+
+DAMAGE: Final = frozenset({"missing-file", "unreadable"})
+"""The kinds of problem that only a rebuild ends; the next run ends the others."""
+
 
 def find_problems(folder: StoreFolder) -> list[Problem]:
     """Look at every table of the store; an empty list means that all is well.

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from codelake.errors import StoreError
 from codelake.schemas import EMBEDDINGS
-from resources.store import indexes, rows, vectors, versions
+from resources.store import indexes, rows, vectors, verifying, versions
 from resources.store.errors import store_errors
 from resources.store.lock import WriterLock
 from resources.store.reading import StoreReader
@@ -28,6 +28,8 @@ from resources.store.specs import (
 
 # A reader that opened the tables before a write may go on for this long.
 RETENTION: Final = timedelta(hours=1)
+
+_LEDGER_FIRST: Final = ("repositories", "files", "chunks", "symbols", "embeddings").index
 
 
 class LanceStore(StoreReader):
@@ -224,6 +226,24 @@ class LanceStore(StoreReader):
         """
         with self.writing(), store_errors(self.path, f"go back to state {name!r}"):
             versions.rollback(self._folder, name)
+
+    def rebuild(self) -> list[str]:
+        """Empty the rows and the ledger, so that the next run writes all of them anew.
+
+        Kept vectors stay unless their table is damaged, so nothing is embedded again.
+
+        Returns:
+            The tables that were damaged.
+        """
+        with self.writing():
+            damaged = {p.table for p in self.verify() if p.kind in verifying.DAMAGE}
+            manifest = self._folder.update(replace(self._folder.manifest(), published=()))
+            # the ledger first: if this is stopped, the next run still trusts no row
+            for table in sorted(set(manifest.tables) - {"embeddings"} | damaged, key=_LEDGER_FIRST):
+                with store_errors(self.path, f"empty table {table!r}"):
+                    self._folder.empty(table, is_damaged=table in damaged)
+                    indexes.ensure_indexes(table, self._folder.dataset(table))
+            return sorted(damaged)
 
     def _prepare(self) -> None:
         is_new = not self._folder.is_there
