@@ -21,7 +21,7 @@ def indexes(
     reporter().stage("indexes")
     store = configuration.open_store()
     freed = store.optimize()
-    store.publish(context.run_id)
+    store.publish(context.run.run_id)
     yield dg.MaterializeResult(
         metadata={"bytes_freed": freed, "rows": dg.MetadataValue.json(store.summary())}
     )

@@ -19,5 +19,5 @@ def word_indexes(
     reporter().stage("word indexes")
     store = configuration.open_store()
     store.index_new_rows()
-    store.publish(context.run_id)
+    store.publish(context.run.run_id)
     return dg.MaterializeResult(metadata={"rows": dg.MetadataValue.json(store.summary())})
