@@ -68,7 +68,8 @@ class _Patterns:
     """Patterns in gitignore syntax with git's rule that nothing comes back from a folder."""
 
     def __init__(self, lines: Iterable[str]) -> None:
-        self._spec = GitIgnoreSpec.from_lines(lines)
+        # One engine everywhere: others would be taken where they happen to be installed.
+        self._spec = GitIgnoreSpec.from_lines(lines, backend="simple")
         self._folders: dict[str, bool] = {"": False}
 
     def match(self, path: str) -> bool:

@@ -8,8 +8,11 @@ sources are; only a name that two sources share gets a mark of its place.
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +20,7 @@ from codelake.errors import SourceError
 from codelake.paths import display_path, path_from_bytes, path_to_bytes
 from codelake.repositories import Repository
 from codelake.settings import Settings
-from resources.git import Head, read_head
+from resources.git import Head, read_head, without_credentials
 from resources.mirrors import is_url, mirror
 from resources.working_trees import list_files, list_submodules
 
@@ -26,6 +29,7 @@ _NEVER_WALKED: Final = frozenset(
     {".git", "node_modules", "bower_components", ".venv", "venv", "__pycache__", ".tox", ".nox"}
 )
 _NESTED: Final = "lies inside the repository {}; set sources.nested = true to index it"
+_JOBS: Final = 8  # repositories asked at a time; few enough for one server
 _MARK_DIGITS: Final = 6  # of the hash that tells two places with one name apart
 
 
@@ -37,6 +41,9 @@ class _Found:
     head: Head | None = None
 
 
+_Job = Callable[[], list[_Found]]
+
+
 def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
     """Return every repository of ``sources``; what cannot be read is in the list with a reason.
 
@@ -46,11 +53,17 @@ def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
         settings: the store's place, and whether nested clones and plain folders count.
     """
     store = Path(settings.store).expanduser().absolute()
-    found: list[_Found] = []
-    for source in sources:
-        for single in expand_source(source):
-            found += _discover(single, settings, store)
+    unique: dict[str, str] = {}
+    for single in chain.from_iterable(map(expand_source, sources)):
+        unique.setdefault(without_credentials(single), single)
+    jobs = [job for single in unique.values() for job in _jobs(single, settings, store)]
+    with ThreadPoolExecutor(_JOBS) as pool:  # each waits for a server or a git process
+        found = list(chain.from_iterable(pool.map(_do, jobs)))
     return _name_apart(_drop_second_checkouts(found))
+
+
+def _do(job: _Job) -> list[_Found]:
+    return job()
 
 
 def expand_source(source: str) -> list[str]:
@@ -58,40 +71,43 @@ def expand_source(source: str) -> list[str]:
     place = Path(source).expanduser()
     if is_url(source) or not place.is_file():
         return [source]
-    lines = place.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    try:
+        text = place.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:  # said where the source is looked into
+        return [source]
+    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
 
 
-def _discover(source: str, settings: Settings, store: Path) -> Iterator[_Found]:
+def _jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
+    """Yield what has to be done to learn the repositories of one source, in their order."""
     if is_url(source):
-        yield _Found(mirror(source, store / "mirrors"))
+        yield lambda: [_Found(mirror(source, store / "mirrors"))]
         return
     place = Path(source.removeprefix("file://")).expanduser().absolute()
     try:
         place = place.resolve(strict=True)
-        yield from _discover_folder(place, settings, store)
+        folders = [place] if _looks_like_repository(place) else list(_walk(place, store))
     except OSError as error:
-        reason = f"cannot read {source}: {error.strerror}; check the path"
-        yield _Found(_failed(place, _text(Path(place.name)), reason))
-
-
-def _discover_folder(place: Path, settings: Settings, store: Path) -> Iterator[_Found]:
-    folders = [place] if _looks_like_repository(place) else list(_walk(place, store))
+        failed = _failed(place, f"cannot read {_shown(place)}: {error.strerror}; check the path")
+        yield lambda: [_Found(failed)]
+        return
     for folder in folders:
-        name = _text(Path(place.name)) if folder == place else _relative(folder, place)
-        yield from _probe(folder, name, settings)
-    if folders:
-        return
+        name = _name(place) if folder == place else _relative(folder, place)
+        yield partial(_probe, folder, name, settings)
+    if not folders:
+        yield lambda: [_Found(_without_repositories(place, settings))]
+
+
+def _without_repositories(place: Path, settings: Settings) -> Repository:
     if settings.sources.folders:
-        yield _Found(Repository(_text(Path(place.name)), _text(place)))
-        return
+        return Repository(_name(place), _text(place))
     outer = next((p for p in place.parents if _looks_like_repository(p)), None)
     hint = (
-        f"it is a folder of the repository {outer}: give that one"
+        f"it is a folder of the repository {_shown(outer)}: give that one"
         if outer
         else "give a folder that holds clones, or set sources.folders = true to index it as it is"
     )
-    yield _Found(_failed(place, _text(Path(place.name)), f"no git repository in {place}; {hint}"))
+    return _failed(place, f"no git repository in {_shown(place)}; {hint}")
 
 
 def _walk(place: Path, store: Path) -> Iterator[Path]:
@@ -128,17 +144,16 @@ def _looks_like_repository(folder: Path) -> bool:
     )
 
 
-def _probe(folder: Path, name: str, settings: Settings) -> Iterator[_Found]:
-    """Yield the repository in ``folder``, then the ones that lie inside it."""
+def _probe(folder: Path, name: str, settings: Settings) -> list[_Found]:
+    """Return the repository in ``folder``, then the ones that lie inside it."""
     nested = settings.sources.nested
     is_bare = not os.path.lexists(folder / ".git")
     try:
         head = read_head(folder if is_bare else folder / ".git")
         inner = [] if is_bare else _inner_repositories(folder, head, is_nested=nested)
     except SourceError as error:
-        reason = f"{folder} is not a repository that git can read: {error}"
-        yield _Found(_failed(folder, name, reason))
-        return
+        reason = f"{_shown(folder)} is not a repository that git can read: {error}"
+        return [_Found(replace(_failed(folder, reason), name=name))]
     repository = Repository(
         name,
         _text(folder),
@@ -147,14 +162,16 @@ def _probe(folder: Path, name: str, settings: Settings) -> Iterator[_Found]:
         head.branch,
         reason="" if head.commit else "no commits",
     )
-    yield _Found(repository, head)
+    found = [_Found(repository, head)]
     for child in inner:
         inner_name = f"{name}/{_relative(child, folder)}"
         if nested:
-            yield from _probe(child, inner_name, settings)
+            found += _probe(child, inner_name, settings)
         else:
             reason = _NESTED.format(display_path(name))
-            yield _Found(Repository(inner_name, _text(child), status="skipped", reason=reason))
+            skipped = Repository(inner_name, _text(child), status="skipped", reason=reason)
+            found.append(_Found(skipped))
+    return found
 
 
 def _inner_repositories(folder: Path, head: Head, *, is_nested: bool) -> list[Path]:
@@ -198,8 +215,16 @@ def _name_apart(repositories: Iterable[Repository]) -> list[Repository]:
     return [named[name] for name in sorted(named)]
 
 
-def _failed(place: Path, name: str, reason: str) -> Repository:
-    return Repository(name, _text(place), status="failed", reason=reason)
+def _failed(place: Path, reason: str) -> Repository:
+    return Repository(_name(place), _text(place), status="failed", reason=reason)
+
+
+def _name(place: Path) -> str:
+    return _text(Path(place.name)) if place.name else "root"
+
+
+def _shown(place: Path) -> str:
+    return display_path(_text(place))
 
 
 def _relative(folder: Path, place: Path) -> str:

@@ -349,6 +349,14 @@ def test_a_file_can_list_sources(tmp_path: Path, settings: Settings) -> None:
     assert [r.name for r in discover([str(listing)], settings)] == ["one", "two"]
 
 
+def test_a_reason_can_be_stored_whatever_the_name(tmp_path: Path, settings: Settings) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    (odd / ".git").mkdir(parents=True)
+    for found in (discover([str(odd)], settings), discover([str(odd / "gone")], settings)):
+        table = compare_repositories(found, REPOSITORIES.table(), "f")
+        assert "caf\\xe9" in table["reason"][0].as_py()
+
+
 def test_a_folder_name_of_any_bytes_is_a_name(tmp_path: Path, settings: Settings) -> None:
     _make(Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 'x'\n")))
     (repository,) = discover([str(tmp_path)], settings)
