@@ -58,12 +58,21 @@ class Parsed:
 
 def parse_text(text: bytes, language: str) -> Parsed:
     """Parse ``text`` (UTF-8)."""
+    return examine(parse_tree(text, language), text, language)
+
+
+def parse_tree(text: bytes, language: str) -> tree_sitter.Node | None:
+    """Return the root of the tree of ``text``, None if ``language`` has no grammar."""
     parser = _parser(language)
-    if parser is None:
-        return lines_only("no-grammar" if language else "plain-text")
     # A NUL is the end of the text to many scanners: a blank of the same length is none.
+    return None if parser is None else parser.parse(text.replace(b"\0", b" ")).root_node
+
+
+def examine(root: tree_sitter.Node | None, text: bytes, language: str) -> Parsed:
+    """Find the definitions, errors and embedded code of a text whose tree is ``root``."""
+    if root is None:
+        return lines_only("no-grammar" if language else "plain-text")
     source = text.replace(b"\0", b" ")
-    root = parser.parse(source).root_node
     definitions = find_definitions(root, text, language)
     injections = find_injections(root, source, language)
     embedded: dict[int, Tree] = {}

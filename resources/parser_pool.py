@@ -24,12 +24,11 @@ import pyarrow.compute as pc
 
 from codelake.errors import CodelakeError
 from codelake.settings import Settings
-from codelake.syntax import ParsedFile, ParseOptions, assemble_syntax, parse_options
+from codelake.syntax import File, ParsedFile, ParseOptions, assemble_syntax, parse_options
 from resources.parser_worker import (
     IDLE,
     OUT_OF_MEMORY,
     POSITION,
-    File,
     Task,
     read_message,
     write_message,

@@ -5,6 +5,7 @@ returns; which file that was stands in memory shared with the parent.
 """
 
 import contextlib
+import gc
 import mmap
 import pickle
 import resource
@@ -14,24 +15,12 @@ import sys
 from collections.abc import Sequence
 from typing import BinaryIO, Final, NamedTuple
 
-from codelake.syntax import PARSE_REASONS, ParsedFile, ParseOptions, parse_file
+from codelake.syntax import File, ParsedFile, ParseOptions, parse_files
 
 LENGTH: Final = struct.Struct("<Q")
 POSITION: Final = struct.Struct("<q")
 IDLE: Final = -1
 OUT_OF_MEMORY: Final = 77  # exit code
-
-
-class File(NamedTuple):
-    """One file to parse.
-
-    ``without`` is empty, or a parse reason for cutting it by lines, or a skip reason.
-    """
-
-    content: bytes
-    path: str
-    language: str
-    without: str
 
 
 class Task(NamedTuple):
@@ -69,6 +58,8 @@ def main(shared: int, memory_bytes: int) -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends us
     _limit_memory(memory_bytes)
+    gc.disable()  # a task makes many objects and no cycles to speak of: once a task is enough
+    gc.freeze()
     place = mmap.mmap(shared, POSITION.size)
     results = sys.stdout.buffer
     sys.stdout = sys.stderr  # nothing but results may reach the parent's pipe
@@ -85,21 +76,16 @@ def main(shared: int, memory_bytes: int) -> None:
 
 
 def _parse(task: Task, place: mmap.mmap) -> list[ParsedFile]:
-    parsed = []
-    for number, file in enumerate(task.files):
+    def mark(number: int) -> None:
         POSITION.pack_into(place, 0, number)
         # SIGPROF is not handled: its default ends the process, whatever C code it is in.
         signal.setitimer(signal.ITIMER_PROF, task.seconds)
-        parsed.append(_parse_file(file, task.options))
+
+    parsed = parse_files(task.files, task.options, mark)
     signal.setitimer(signal.ITIMER_PROF, 0)
     POSITION.pack_into(place, 0, IDLE)
+    gc.collect()
     return parsed
-
-
-def _parse_file(file: File, options: ParseOptions) -> ParsedFile:
-    if file.without and file.without not in PARSE_REASONS:
-        return ParsedFile(file.language, skip_reason=file.without)
-    return parse_file(file.content, file.path, file.language, options, without=file.without)
 
 
 def _limit_memory(memory_bytes: int) -> None:

@@ -113,10 +113,10 @@ class CastCutter:
         """Emit spans of one level until a node has to be opened; return that node's level."""
         measure, siblings = self._source.measure, level.siblings
         while level.start < level.end:
-            if measure.nws(level.start, level.end) <= self._budget:
+            limit = measure.reach(level.start, self._budget)
+            if limit >= level.end or not measure.nws(limit, level.end):
                 self._emit(level, level.end, None, is_top=is_top)
                 return None
-            limit = measure.reach(level.start, self._budget)
             child = siblings.at(limit)
             if child is None or child.start_byte > limit:
                 # What is too much stands between two nodes or behind the last.
@@ -124,7 +124,7 @@ class CastCutter:
                 self._add_pieces(level.start, level.core, end, None if is_top else level)
                 level.advance(end, None)
                 continue
-            child, is_first = self._following(level, child)
+            child, is_first = siblings.cut_before(child, level.own)
             if not is_first:
                 self._emit(level, child.start_byte, child, is_top=is_top)
                 continue
@@ -136,20 +136,6 @@ class CastCutter:
                 return opened
             self._break(level, unit, is_top=is_top)
         return None
-
-    def _following(self, level: _Level, child: tree_sitter.Node) -> tuple[tree_sitter.Node, bool]:
-        """Return the sibling, ``child`` at the latest, in front of which a cut may be.
-
-        True says that it is the first one, and that there may be none.
-        """
-        siblings, floor = level.siblings, level.own
-        while True:
-            before = siblings.before(child, floor)
-            if before is None:
-                return child, True
-            if not siblings.is_glued(before, child):
-                return child, False
-            child = before
 
     def _unit(self, level: _Level, child: tree_sitter.Node) -> _Unit:
         """Return the first siblings of what is left, as many as no cut may part."""
@@ -214,14 +200,12 @@ class CastCutter:
 
     def _core(self, level: _Level, end: int) -> int:
         """Return where the comments that the next span begins with are over."""
-        siblings = level.siblings
-        node = level.node
-        if level.core < level.own:
-            return level.core
+        siblings, core, node = level.siblings, level.core, level.node
+        if core < level.own:
+            return core
         if node is None:
-            node = siblings.at(first_solid(self._text, level.own, end))
-        core = level.core
-        while node is not None and node.end_byte < end and siblings.role(node) == Role.COMMENT:
+            node = siblings.at(first_solid(self._text, core, end))
+        while node is not None and siblings.role(node) == Role.COMMENT and node.end_byte < end:
             core = node.end_byte
             node = siblings.behind(node)
         return core

@@ -5,6 +5,7 @@ an offset costs the same wherever it is and makes one Python object instead of a
 """
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 import tree_sitter
@@ -19,7 +20,11 @@ PARTS: Final[dict[int, int]] = {
     Role.PACKAGE: Parts.PACKAGE,
     Role.SETUP: Parts.SETUP,
 }
+_NEAR: Final = 200  # bytes
 LEADS: Final = frozenset({Role.COMMENT, Role.PREFIX})
+
+
+_ChildAt = Callable[[int], tree_sitter.Node]
 
 
 class Siblings:
@@ -31,7 +36,7 @@ class Siblings:
         """Look at the children of ``node``, or of the tree that is embedded in it."""
         inner = tree.embedded.get(node.id) if tree.embedded else None
         self.tree = inner or tree
-        self._child_at = (inner.root if inner else node).first_child_for_byte
+        self._child_at: _ChildAt = (inner.root if inner else node).first_child_for_byte  # type: ignore[assignment] # see `at`
         self._roles: Roles = roles_of(self.tree.language)
         self._role_of = self._roles.by_kind.get
         self._text = text
@@ -41,7 +46,7 @@ class Siblings:
         """Return the first child that ends behind ``offset``."""
         child = self._child_at(offset)
         # py-tree-sitter 0.26 answers with a null node where there is none; using it is a crash.
-        return child if child is not None and child.id else None
+        return child if child.id else None
 
     def role(self, node: tree_sitter.Node) -> int:
         """Return the :class:`Role` of one of the children."""
@@ -52,14 +57,22 @@ class Siblings:
         role = self._role_of(node.kind_id, 0)
         return role or self._roles.by_text(self._text, node.start_byte, node.end_byte)
 
-    def before(self, node: tree_sitter.Node, floor: int) -> tree_sitter.Node | None:
-        """Return the child in front of ``node``, if it ends behind ``floor``."""
-        gap = self._text[floor : node.start_byte]
-        solid = len(gap.rstrip())
-        if not solid:
-            return None
-        before = self.at(floor + solid - 1)
-        return None if before is None or before.id == node.id else before
+    def cut_before(self, node: tree_sitter.Node, floor: int) -> tuple[tree_sitter.Node, bool]:
+        """Return the child, ``node`` at the latest, in front of which a cut may be.
+
+        True says that it is the first behind ``floor``, and that there may be none.
+        """
+        child_at, text = self._child_at, self._text
+        while True:
+            solid = len(text[floor : node.start_byte].rstrip())
+            if not solid:
+                return node, True
+            before = child_at(floor + solid - 1)
+            if not before.id or before.id == node.id:  # hidden text, no node, is in front
+                return node, True
+            if not self.is_glued(before, node):
+                return node, False
+            node = before
 
     def behind(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
         """Return the child behind ``node``."""
@@ -82,7 +95,9 @@ class Siblings:
     def _is_trailing(self, comment: tree_sitter.Node) -> bool:
         """Tell whether a comment stands behind something on the same line."""
         start = comment.start_byte
-        return bool(self._text[self._text.rfind(b"\n", 0, start) + 1 : start].strip())
+        floor = max(start - _NEAR, 0)  # a line may be megabytes long
+        line = max(self._text.rfind(b"\n", floor, start) + 1, floor)
+        return bool(self._text[line:start].strip())
 
     def _newlines(self, before: tree_sitter.Node, node: tree_sitter.Node) -> int:
         end = before.end_byte  # some comments include their line end
