@@ -21,13 +21,14 @@ _NAME_LIKE: Final = re.compile(r"[^\W\d_]*\d{0,4}(?:[-_.:/,@+][^\W\d_]*\d{0,4})*
 # An escape stays as it is: without its backslash a quote would end the string around the secret.
 _MASKABLE: Final = re.compile(r"(\\.?)|[!-~]", re.DOTALL)
 
-# How languages give a name that ends in WORDS a value. RE2 reads these too, so no look-around.
+# How languages give a name that ends in WORDS a value. RE2 reads these too, so no look-around, and
+# no class that means less to it: white space and letters are ASCII.
 _QUOTED: Final = (
-    r"(?i:WORDS)\d*[\"'\]]{0,2}\s{0,3}(?::\s?[\w.<>\[\]?&]+\s{0,3})?"
-    r"(?:=>|:=|={1,3}|:|\",|',)\s{0,3}[bru(]{0,2}[\"'`](?P<secret>[^\"'`\s]{8,512})[\"'`]"
+    r"(?i:WORDS)[0-9]*[\"'\]]{0,2}[ \t\r\n]{0,3}(?::[ ]?[A-Za-z0-9_.<>\[\]?&]+[ \t]{0,3})?"
+    r"(?:=>|:=|={1,3}|:|\",|',)[ \t\r\n]{0,3}[bru(]{0,2}[\"'`](?P<secret>[^\"'`\s]{8,512})[\"'`]"
 )
 _ELEMENT: Final = r"(?i:WORDS)>(?P<secret>[^<>\s]{8,512})</"
-_LINE: Final = r"(?i:WORDS)\d*[\"']?[ \t]*[:=][ \t]*(?P<secret>[^\s\"'`#]{8,512})"
+_LINE: Final = r"(?i:WORDS)[0-9]*[\"']?[ \t]*[:=][ \t]*(?P<secret>[^\s\"'`#]{8,512})"
 _LINE_START: Final = r"[ \t]*(?:export |set |ENV |ARG |- )?[\"']?[\w.-]*"
 _LINE_HEAD: Final = re.compile(_LINE_START)
 _Span = tuple[int, int, str]  # start, end, kind
@@ -90,7 +91,7 @@ def _rules() -> _Rules:
         re.compile("|".join(assigned["placeholders"]), re.IGNORECASE),
         re.compile(assigned["public"], re.IGNORECASE),
         _hint([*hints, quoted, element]),
-        _hint([f"(?m)^{_LINE_START}{line}"]),
+        _hint([line]),
     )
 
 

@@ -14,7 +14,7 @@ from codelake.definitions import definitions_to_json
 from codelake.encodings import Decoded, decode
 from codelake.measure import is_blank
 from codelake.parsing import Parsed, examine, lines_only, parse_tree
-from codelake.secrets import mask
+from codelake.secrets import find_suspects, mask
 
 if TYPE_CHECKING:  # a worker process starts without pydantic
     from codelake.settings import Settings
@@ -47,13 +47,15 @@ class File(NamedTuple):
     """One file to parse.
 
     ``without`` is empty, or why it is cut by lines instead of parsed (a key of PARSE_REASONS), or
-    why it is not read at all (any other word, its skip reason).
+    why it is not read at all (any other word, its skip reason). ``is_suspect`` is false where
+    :func:`codelake.secrets.find_suspects` has ruled out that it holds a secret.
     """
 
     content: bytes
     path: str
     language: str
     without: str = ""
+    is_suspect: bool = True
 
 
 class ParsedFile(NamedTuple):
@@ -160,7 +162,7 @@ def _read(file: File, options: ParseOptions) -> _Text | ParsedFile:
     if decoded.is_binary:
         return ParsedFile(file.language, skip_reason="binary")
     text, redactions = decoded.text, list[str]()
-    if options.is_masking:
+    if options.is_masking and file.is_suspect:
         # A mask is as long as what it hides, in characters and bytes: no offset moves.
         text, redactions = mask(text, file.path)
     data = text.encode()
@@ -196,7 +198,8 @@ def syntax_batch(files: Any, settings: "Settings") -> Any:  # noqa: ANN401 - Arr
     """
     options = parse_options(settings)
     names = ("content", "path", "language", "skip_reason")
-    rows = zip(*(files.column(name).to_pylist() for name in names), strict=True)
+    suspects = find_suspects(files.column("content"), files.column("path"))
+    rows = zip(*(files.column(name).to_pylist() for name in names), suspects, strict=True)
     parsed = parse_files([File(*row) for row in rows], options)
     return assemble_syntax(files, parsed)
 

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from codelake.errors import CodelakeError
+from codelake.secrets import find_suspects
 from codelake.settings import Settings
 from codelake.syntax import File, ParsedFile, ParseOptions, assemble_syntax, parse_options
 from resources.parser_worker import (
@@ -67,6 +68,7 @@ class _Work:
     languages: list[str]
     sizes: list[int]
     skips: list[str]
+    suspects: list[bool]
     sent: list[str] = field(default_factory=list)
     parsed: list[ParsedFile] | None = None
 
@@ -214,7 +216,7 @@ class ParserPool:
 
     def _task(self, work: _Work) -> Task:
         columns = (work.batch.column(name).to_pylist() for name in ("content", "path"))
-        rows = zip(*columns, work.languages, work.sent, strict=True)
+        rows = zip(*columns, work.languages, work.sent, work.suspects, strict=True)
         return Task([File(*row) for row in rows], self._options, self._seconds)
 
     def _wait(self) -> None:
@@ -292,6 +294,8 @@ def _split(batch: pa.RecordBatch, first: int) -> list[_Work]:
     languages = batch.column("language").to_pylist()
     sizes = pc.binary_length(batch.column("content")).to_pylist()
     skips = batch.column("skip_reason").to_pylist()
+    # Here and not in a worker: it takes Arrow, and one pass over a batch is what makes it cheap.
+    suspects = find_suspects(batch.column("content"), batch.column("path"))
     works = []
     start = 0
     while start < batch.num_rows:
@@ -301,7 +305,8 @@ def _split(batch: pa.RecordBatch, first: int) -> list[_Work]:
             end += 1
         rows = batch.slice(start, end - start)
         part = slice(start, end)
-        works.append(_Work(rows, first + start, languages[part], sizes[part], skips[part]))
+        facts = (languages[part], sizes[part], skips[part], suspects[part])
+        works.append(_Work(rows, first + start, *facts))
         start = end
     return works
 
