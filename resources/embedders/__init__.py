@@ -22,6 +22,7 @@ def _later(module: str, name: str) -> Callable[[EmbeddingSettings], Embedder]:
 
 EMBEDDERS: Final[dict[str, Callable[[EmbeddingSettings], Embedder]]] = {
     "minilm": _later("minilm", "open_minilm"),
+    "static": _later("static", "open_static"),
     "openai": _later("openai", "open_openai"),
     "openai-compatible": _later("openai", "open_compatible"),
     "voyage": _later("voyage", "open_voyage"),

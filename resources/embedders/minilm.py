@@ -28,12 +28,13 @@ POSITIONS: Final = 512  # tokens the model can read at all
 LEAST_TOKENS: Final = 3  # the two marks around a text, and one of its own
 
 # Tokens of a text that are read by default: docs/embedders.md has the table of recall and cost.
-DEFAULT_TOKENS: Final = 128
+DEFAULT_TOKENS: Final = 256
 WINDOW_TEXTS: Final = 256  # texts that are tokenised together
 PART_TEXTS: Final = 64  # texts that are answered together, four seconds of work or less
 # No token of this vocabulary needs more characters on average, white space included; a longer
 # text is cut before it is tokenised, so that a megabyte costs no more than a page.
-_CHARACTERS_PER_TOKEN: Final = 64
+CHARACTERS_PER_TOKEN: Final = 64
+_BEGIN: Final = 101  # [CLS]
 _END: Final = 102  # [SEP]
 
 
@@ -69,6 +70,11 @@ class MiniLMEmbedder:
         """Embed texts that are searched for; this model makes no difference."""
         return self.embed_documents(texts)
 
+    def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """Return the vectors of texts given as token ids, without the marks around them."""
+        marked = [[_BEGIN, *row[: self.max_tokens - 2], _END] for row in rows]
+        return np.stack(list(self._vectors(marked)))
+
     def embed_parts(self, texts: Iterable[str]) -> Iterator[Part]:
         """Embed texts as they come, batch by batch."""
         stream, start = iter(texts), 0
@@ -103,8 +109,8 @@ class MiniLMEmbedder:
 
     def _tokenize(self, texts: Sequence[str]) -> tuple[list[list[int]], list[bool]]:
         limit = self.max_tokens
-        longest = limit * _CHARACTERS_PER_TOKEN
-        found = _tokenizer().encode_batch_fast([text[:longest] for text in texts])
+        longest = limit * CHARACTERS_PER_TOKEN
+        found = load_tokenizer().encode_batch_fast([text[:longest] for text in texts])
         rows = [encoding.ids for encoding in found]
         is_cut = [
             len(row) > limit or len(text) > longest for row, text in zip(rows, texts, strict=True)
@@ -163,7 +169,8 @@ def _load_session() -> onnxruntime.InferenceSession:
 
 
 @lru_cache(maxsize=1)
-def _tokenizer() -> Tokenizer:
+def load_tokenizer() -> Tokenizer:
+    """Return the model's tokenizer, which neither cuts nor fills up, read once in a process."""
     tokenizer = Tokenizer.from_file(str(model_file(TOKENIZER)))
     tokenizer.no_padding()
     tokenizer.no_truncation()
