@@ -19,7 +19,6 @@ from codelake.schemas import CHUNKS, column
 from codelake.search.tables import Filters
 from resources.store import STORED, LanceStore
 from resources.store.folder import StoreFolder
-from resources.store.predicates import path_matches
 from resources.store.specs import vector_column
 from tests.stored_rows import (
     DIMENSION,
@@ -230,14 +229,13 @@ def test_a_vector_index_answers_like_the_exact_search(tmp_path: Path) -> None:
     queries = np.array(vectors[:10])
     column_name = vector_column(model_id)
 
-    def nearest(predicate: str | None) -> list[set[str]]:
-        # past the tables held in memory, which answer exactly
-        tables = store.search_tables()
-        hits = [tables._nearest_one("chunks", column_name, q, 10, predicate) for q in queries]
+    def nearest(filters: Filters) -> list[set[str]]:
+        tables = store.search_tables(resident_rows=0)
+        hits = tables.nearest("chunks", queries, model_id=model_id, k=10, filters=filters)
         return [set(found["chunk_id"].to_pylist()) for found in hits]
 
-    predicates = (None, path_matches("1**"))
-    exact = [nearest(predicate) for predicate in predicates]
+    asked = (Filters(), Filters(paths=("1**",)))
+    exact = [nearest(filters) for filters in asked]
     store.optimize(vector_rows=800)
     present = lance.dataset(str(tmp_path / "chunks.lance")).describe_indices()
     assert column_name in [index.name for index in present]
@@ -246,7 +244,7 @@ def test_a_vector_index_answers_like_the_exact_search(tmp_path: Path) -> None:
     before = store.history()
     store.optimize(vector_rows=800)
     assert store.history() == before, "rows without a vector do not make work again and again"
-    for expected, found in zip(exact, [nearest(p) for p in predicates], strict=True):
+    for expected, found in zip(exact, [nearest(filters) for filters in asked], strict=True):
         shared = sum(len(a & b) for a, b in zip(expected, found, strict=True))
         assert shared >= 95
 

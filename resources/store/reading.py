@@ -14,6 +14,7 @@ from resources.store.errors import store_errors
 from resources.store.folder import StoreFolder
 from resources.store.manifest import Manifest
 from resources.store.predicates import all_of, is_one_of
+from resources.store.resident import RESIDENT_ROWS
 from resources.store.search_tables import LanceTables
 from resources.store.specs import SEARCHED, vector_models
 
@@ -35,8 +36,11 @@ class StoreReader:
         """Return the store's record, which names the models."""
         return self._folder.manifest()
 
-    def search_tables(self) -> LanceTables:
-        """Return the searched tables as they were published last, else as they are now."""
+    def search_tables(self, *, resident_rows: int = RESIDENT_ROWS) -> LanceTables:
+        """Return the searched tables as they were published last, else as they are now.
+
+        Tables of up to ``resident_rows`` rows are held in memory once they are asked repeatedly.
+        """
         manifest = self._folder.manifest()
         state = manifest.published[-1] if manifest.published else None
         datasets = {
@@ -44,7 +48,9 @@ class StoreReader:
             for name in SEARCHED
         }
         model_id = state.model_id if state else manifest.model_id
-        return LanceTables(self.path, datasets, self._folder.specs, model_id)
+        return LanceTables(
+            self.path, datasets, self._folder.specs, model_id, resident_rows=resident_rows
+        )
 
     def read(
         self,

@@ -38,6 +38,7 @@ class LanceTables:
         datasets: the tables.
         specs: their shapes.
         model_id: the model whose vectors searches use.
+        resident_rows: rows up to which a table is held in memory.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class LanceTables:
         datasets: Mapping[str, lance.LanceDataset],
         specs: Mapping[str, TableSpec],
         model_id: str,
+        *,
+        resident_rows: int = RESIDENT_ROWS,
     ) -> None:
         """Take the open tables."""
         self.model_id = model_id
@@ -56,7 +59,7 @@ class LanceTables:
         self._residents = {
             name: self._resident(name)
             for name, dataset in datasets.items()
-            if dataset.count_rows() <= RESIDENT_ROWS
+            if dataset.count_rows() <= resident_rows
         }
 
     @property
