@@ -114,8 +114,11 @@ class RankingSettings(_Section):
     agreement_weight: float = Field(
         0.1, ge=0, description="share of the other scores added where several finds are one hit"
     )
+    file_weight: float = Field(
+        0.1, ge=0, description="added to a file's best hit by what its best three add up to"
+    )
     hits_per_file: int = Field(
-        3, gt=0, description="places a file takes before other files come first"
+        4, gt=0, description="places a file takes before other files come first"
     )
 
 
@@ -151,7 +154,7 @@ class SearchSettings(_Section):
     )
     results: int = Field(10, gt=0, le=1000, description="hits of an answer")
     dense_weight: float = Field(
-        0.7, ge=0, le=1, description="share of the vector score in hybrid; the rest is words"
+        0.6, ge=0, le=1, description="share of the vector score in hybrid; the rest is words"
     )
     depth: int = Field(50, gt=0, description="rows taken from each ranking before they are fused")
     ranking: RankingSettings = RankingSettings()

@@ -98,7 +98,7 @@ def test_chunk_and_symbol_of_one_place_are_one_hit(tables: LanceTables) -> None:
 
 def test_vector_mode_knows_no_words_and_symbol_mode_only_symbols(tables: LanceTables) -> None:
     assert all(
-        set(h.scores) <= {"dense", "weight", "agreement"}
+        set(h.scores) <= {"dense", "weight", "agreement", "file"}
         for h in ask(tables, "retry policy", mode="vector").hits
     )
     assert {"symbols"} == {h.table for h in ask(tables, "retry policy", mode="symbol").hits}
@@ -176,7 +176,7 @@ def test_a_file_leaves_room_for_others_and_fills_what_is_left(tmp_path: Path) ->
     rows += [chunk(f"b{n}.py", f"def read_{n}(text):\n    parse(page)", 5) for n in range(3)]
     tables = fill(tmp_path, rows, [], EMBEDDER)
     hits = ask(tables, "parse text", k=8, mode="text").hits
-    assert [h.path for h in hits[:6]].count("a.py") == 3
+    assert [h.path for h in hits[:7]].count("a.py") == 4
     assert len(hits) == 8
     assert sorted((h.score for h in hits), reverse=True) == [h.score for h in hits]
 

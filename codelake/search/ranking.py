@@ -13,7 +13,10 @@ from codelake.settings import RankingSettings, SearchSettings
 _SAME_NAME: Final = 1.0
 _SAME_QUALIFIED_NAME: Final = 1.25
 _SAME_WORDS: Final = 0.6
-_USED: Final = 0.25
+_USED: Final = 0.1
+
+# Share of these where a long question mentions a name among other things.
+_MENTIONED: Final = 0.15
 
 # Factor of everything that is no test when tests are what the question is about.
 _NO_TEST: Final = 0.6
@@ -24,7 +27,7 @@ def score_candidates(
 ) -> None:
     """Set each candidate's score from its signals and the question."""
     is_defined = any(_defines(candidate, question) >= _SAME_NAME for candidate in candidates)
-    use = _USED if is_defined else _SAME_NAME
+    use = _USED if is_defined or not question.is_about_names else _SAME_NAME
     for candidate in candidates:
         signals = candidate.signals
         signals |= _exact_signals(candidate, question, use)
@@ -44,6 +47,7 @@ def _fused(signals: dict[str, float], dense_weight: float) -> float:
 
 def _exact_signals(candidate: Candidate, question: Question, use: float) -> dict[str, float]:
     exact = max(_defines(candidate, question), use if _uses(candidate, question) else 0.0)
+    exact *= 1.0 if question.is_about_names else _MENTIONED
     literal = _literal(candidate.text, question.pieces)
     return {k: v for k, v in (("exact", exact), ("literal", literal)) if v}
 

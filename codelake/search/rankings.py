@@ -142,4 +142,6 @@ class Ranker:
             return first
         self.stopped.append(stopped)
         score_candidates(walk.pool, question, self.settings)
-        return group(walk.pool, self.settings.ranking)
+        # The reranker has read every candidate: what else was found nearby adds nothing.
+        alone = {"agreement_weight": 0.0, "file_weight": 0.0}
+        return group(walk.pool, self.settings.ranking.model_copy(update=alone))

@@ -12,7 +12,7 @@ ID_COLUMNS: Final = {"chunks": "chunk_id", "symbols": "symbol_id"}
 
 WORD_COLUMNS: Final[dict[str, dict[str, float]]] = {
     "chunks": {"embedded_text": 1.0, "path": 4.0},
-    "symbols": {"embedded_text": 1.0, "qualified_name": 1.0, "signature": 1.0},
+    "symbols": {"embedded_text": 1.0, "qualified_name": 4.0, "body": 1.0, "path": 2.0},
 }
 """The columns :meth:`SearchTables.match` looks at, with their weights; see docs/search.md."""
 
