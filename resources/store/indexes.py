@@ -65,8 +65,13 @@ _DEAD_SHARE: Final = 0.1
 
 
 def ensure_indexes(table: str, dataset: lance.LanceDataset) -> None:
-    """Create the scalar and text indexes that ``table`` lacks."""
+    """Create the scalar and text indexes that ``table`` lacks; drop those it has no use for."""
     present = {index.name for index in dataset.describe_indices()}
+    wanted = {f"{column}_values" for column in _SCALAR[table]}
+    wanted |= {f"{column}_words" for column in WORD_COLUMNS.get(table, {})}
+    for name in sorted(present - wanted):
+        if name.endswith(("_values", "_words")):
+            dataset.drop_index(name)
     for column, kind in _SCALAR[table].items():
         if (name := f"{column}_values") not in present:
             dataset.create_scalar_index(column, kind, name)
