@@ -21,9 +21,10 @@ COMMANDS: Final[dict[str, str]] = {
     "mcp": "Serve the search to agents.",
     "status": "Tell what the store holds and how fresh it is.",
     "export": "Write a table as Parquet or JSON lines.",
-    "store": "Look after the tables: verify, optimize, history.",
+    "store": "Look after the tables: verify, optimize, history, rollback, rebuild.",
     "sql": "Answer a read-only SQL question over the tables.",
     "languages": "List the languages and what is known of each.",
+    "eval": "Compare chunkers on retrieval sets.",
     "config": "Print every setting with its value and meaning.",
     "ui": "Open the Dagster user interface on this store.",
 }

@@ -1,0 +1,276 @@
+"""The report: one HTML page that needs nothing else, and the same as Markdown and Parquet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from evaluation.metrics import MEASURES
+from evaluation.pages import Section, as_html, as_markdown
+from evaluation.plots import Mark, curve_plot, interval_plot, size_plot
+from evaluation.retrieval_sets import Question
+from evaluation.statistics import Estimate
+from evaluation.summary import EVERY_SET, PRIMARY, Comparison, Outcome, System, verdict
+
+WORST: Final = 8  # questions shown side by side
+_TEXT: Final = 400  # characters of a question that are shown
+_LINE_MAPPED: Final = ("line_max_recall@5", "line_mean_recall@5")
+
+Rows = list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a benchmark found, ready to be written."""
+
+    sections: tuple[Section, ...]
+    summary: pa.Table
+    questions: pa.Table
+    cuts: pa.Table
+
+    def write(self, folder: Path) -> Path:
+        """Write ``report.html``, ``report.md`` and three Parquet tables; return the page."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("summary", "questions", "cuts"):
+            pq.write_table(getattr(self, name), folder / f"{name}.parquet")
+        (folder / "report.md").write_text(as_markdown(self.sections), "utf-8")
+        page = folder / "report.html"
+        page.write_text(as_html(self.sections), "utf-8")
+        return page
+
+
+def build_report(
+    rows: pa.Table, cuts: pa.Table, baseline: str, questions: Mapping[tuple[str, str], Question]
+) -> Report:
+    """Make the report of a benchmark.
+
+    Args:
+        rows: a row a question, of :data:`evaluation.benchmark.ROWS`.
+        cuts: a row a cut corpus, of :data:`evaluation.benchmark.CUTS`.
+        baseline: the chunker that the others are compared with.
+        questions: by set and id, for the questions that went worst.
+    """
+    records = rows.to_pylist()
+    outcome = Outcome(records)
+    compared = outcome.comparisons(baseline, PRIMARY)
+    cut_rows = cuts.to_pylist()
+    sections = (
+        _verdict(compared, records),
+        _differences(compared),
+        _means(outcome, PRIMARY),
+        _line_mapped(outcome, baseline),
+        _by_size(outcome, cut_rows),
+        _by_cost(outcome, cut_rows),
+        _sizes(cut_rows),
+        _breakdown(outcome, "language"),
+        _breakdown(outcome, "repository"),
+        _worst(outcome, questions),
+        *(_means(outcome, measure) for measure in MEASURES if measure != PRIMARY),
+        _lineage(records),
+    )
+    return Report(sections, outcome.summary(baseline), rows, cuts)
+
+
+def _verdict(compared: Sequence[Comparison], records: Sequence[Mapping[str, Any]]) -> Section:
+    commits = ", ".join(sorted({row["code_commit"] for row in records}))
+    how = (
+        f"Made by code {commits}. Means per repository first, then over repositories, then over "
+        "sets. Intervals are 95 % paired bootstrap over questions; a difference is called clear "
+        "when its interval excludes zero and the permutation test, corrected for every comparison "
+        "of the measure (Holm), is below 0.05. All figures are per cent."
+    )
+    sentences = verdict(compared) or ["Nothing was compared: there is one chunker only."]
+    return Section("Which chunker finds more?", (*sentences, how))
+
+
+def _differences(compared: Sequence[Comparison]) -> Section:
+    marks: dict[str, dict[str, Mark]] = {}
+    rows: Rows = []
+    for comparison in compared:
+        estimate, tested = comparison.difference.estimate, comparison.difference
+        system = comparison.system
+        label = f"{system.label} · {comparison.set_name}"
+        marks.setdefault(label, {})[_ranking(system)] = _mark(estimate)
+        clear = "clear" if tested.is_clear else "not clear"
+        cells = [comparison.set_name, system.label, comparison.baseline.label, _ranking(system)]
+        cells += [_signed(estimate), f"{tested.p_value:.4f}", f"{tested.adjusted:.4f}", clear]
+        rows.append([*cells, f"{estimate.count:,}"])
+    axis = f"difference in points: {MEASURES[PRIMARY]}"
+    plot = interval_plot(marks, axis, zero=True) if marks else ""
+    head = ("set", "chunker", "baseline", "ranking", "difference", "p", "corrected p", "", "n")
+    return Section("Differences to the baseline", (), plot, head, rows)
+
+
+def _means(outcome: Outcome, measure: str) -> Section:
+    scopes = [*outcome.sets, EVERY_SET] if len(outcome.sets) > 1 else outcome.sets
+    rows: Rows = []
+    marks: dict[str, dict[str, Mark]] = {}
+    for system in outcome.systems:
+        found = [outcome.estimate(system, scope, measure) for scope in scopes]
+        rows.append([system.label, _ranking(system), *map(_with_interval, found)])
+        marks.setdefault(system.label, {})[_ranking(system)] = _mark(found[-1])
+    counts = [f"{len(outcome.rows(outcome.systems[0], scope)):,}" for scope in scopes]
+    head = ("chunker", "ranking", *(f"{s} (n = {n})" for s, n in zip(scopes, counts, strict=True)))
+    plot = interval_plot(marks, f"{scopes[-1]}: {MEASURES[measure]}") if measure == PRIMARY else ""
+    return Section(measure, (f"{_sentence_case(MEASURES[measure])}.",), plot, head, rows)
+
+
+def _line_mapped(outcome: Outcome, baseline: str) -> Section:
+    text = (
+        "The paper gives each line the score of its chunk, puts lines together into the "
+        "baseline's blocks of 50 lines and scores those. It does not say how lines are put "
+        "together, and the sign of the result hangs on it: both ways are shown."
+    )
+    rows: Rows = []
+    for name in outcome.sets:
+        rows += _line_rows(outcome, baseline, name)
+    head = ("set", "chunker", "ranking", "largest line score", "mean line score")
+    return Section("The paper's Recall@5, mapped by lines", (text,), "", head, rows)
+
+
+def _line_rows(outcome: Outcome, baseline: str, name: str) -> Rows:
+    by_measure = {
+        measure: {(c.set_name, c.system): c for c in outcome.comparisons(baseline, measure)}
+        for measure in _LINE_MAPPED
+    }
+    rows: Rows = []
+    for system in outcome.systems:
+        cells = []
+        for measure in _LINE_MAPPED:
+            estimate = outcome.estimate(system, name, measure)
+            comparison = by_measure[measure].get((name, system))
+            change = f", {_signed(comparison.difference.estimate)}" if comparison else ""
+            cells.append(f"{100 * estimate.mean:.1f}{change}")
+        rows.append([name, system.label, _ranking(system), *cells])
+    return rows
+
+
+def _by_size(outcome: Outcome, cuts: Sequence[Mapping[str, Any]]) -> Section:
+    series: dict[str, list[Mark]] = {}
+    mean_nws = {key: _mean_nws(own) for key, own in _by_arm(cuts).items()}
+    scope = _widest(outcome)
+    for system in outcome.systems:
+        kind = f"{system.chunker.split(':')[0]} {_ranking(system)}"
+        estimate = outcome.estimate(system, scope, PRIMARY)
+        size = mean_nws[system.chunker, system.header]
+        series.setdefault(kind, []).append(_mark(estimate, size, system.label))
+    plot = curve_plot(series, "mean nws of a chunk", f"{PRIMARY}, {scope}")
+    return Section("What the size of a chunk does", (), plot)
+
+
+def _by_cost(outcome: Outcome, cuts: Sequence[Mapping[str, Any]]) -> Section:
+    by_arm = _by_arm(cuts)
+    series: dict[str, list[Mark]] = {}
+    rows: Rows = []
+    scope = _widest(outcome)
+    for (chunker, header), own in by_arm.items():
+        chunks = sum(cut["chunks"] for cut in own)
+        texts = sum(cut["distinct_texts"] for cut in own)
+        characters = sum(cut["characters"] for cut in own)
+        megabytes = sum(cut["bytes"] for cut in own) / 1e6
+        label = chunker if header == "none" else f"{chunker} {header}"
+        rows.append([label, f"{chunks:,}", f"{texts:,}", f"{characters:,}", f"{megabytes:.1f}"])
+        for system in outcome.systems:
+            if (system.chunker, system.header) == (chunker, header):
+                estimate = outcome.estimate(system, scope, PRIMARY)
+                mark = _mark(estimate, chunks, system.label)
+                series.setdefault(_ranking(system), []).append(mark)
+    plot = curve_plot(series, "rows of the index", f"{PRIMARY}, {scope}")
+    head = ("chunker", "rows of the index", "texts to embed", "characters to embed", "MB searched")
+    return Section("What an index costs", (), plot, head, rows)
+
+
+def _sizes(cuts: Sequence[Mapping[str, Any]]) -> Section:
+    series = {
+        chunker: [size for cut in own for size in cut["nws"]]
+        for (chunker, header), own in _by_arm(cuts).items()
+        if header == next(h for c, h in _by_arm(cuts) if c == chunker)
+    }
+    rows = [[name, f"{len(own):,}", *_quantiles(own)] for name, own in series.items()]
+    head = ("chunker", "chunks", "10 %", "median", "90 %", "largest")
+    plot = size_plot(series, "nws of a chunk")
+    return Section("How big the chunks are", (), plot, head, rows)
+
+
+def _breakdown(outcome: Outcome, key: str) -> Section:
+    rows: Rows = []
+    systems = outcome.systems
+    for name, own in outcome.breakdown(key).items():
+        count = next(iter(own.values())).count
+        rows.append([name, f"{count:,}", *(_with_interval(own[s]) for s in systems if s in own)])
+    head = (key, "n", *(f"{s.label}, {_ranking(s)}" for s in systems))
+    return Section(f"By {key}", (f"{_sentence_case(MEASURES[PRIMARY])}.",), "", head, rows)
+
+
+def _worst(outcome: Outcome, questions: Mapping[tuple[str, str], Question]) -> Section:
+    """Show the questions that every system answers worst, with what each retrieved."""
+    systems = outcome.systems
+    totals: dict[tuple[str, str], float] = {}
+    top: dict[tuple[str, str], dict[System, list[str]]] = {}
+    for system in systems:
+        for row in outcome.rows(system, EVERY_SET):
+            key = (row["set"], row["question_id"])
+            totals[key] = totals.get(key, 0.0) + row[PRIMARY]
+            top.setdefault(key, {})[system] = row["top"]
+    rows: Rows = []
+    for key in sorted(totals, key=lambda key: (totals[key], key))[:WORST]:
+        question = questions.get(key)
+        text = question.text[:_TEXT] if question else ""
+        spans = question.gold if question else ()
+        gold = "\n".join(f"{g.path}:{g.start_line}-{g.end_line}" for g in spans)
+        found = ("\n".join(top[key].get(system, [])) for system in systems)
+        rows.append([f"{key[0]}\n{key[1]}", text, gold, *found])
+    head = ("question", "text", "gold", *(f"{s.label}, {_ranking(s)}" for s in systems))
+    return Section("The questions that went worst", (), "", head, rows, is_prose=True)
+
+
+def _lineage(records: Sequence[Mapping[str, Any]]) -> Section:
+    keys = ("set", "set_hash", "repository", "licence", "chunker_version", "code_commit")
+    rows = sorted({tuple(str(row[key]) for key in keys) for row in records})
+    return Section("Where the figures come from", (), "", keys, rows)
+
+
+def _by_arm(cuts: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for cut in cuts:
+        found.setdefault((cut["chunker"], cut["header"]), []).append(cut)
+    return found
+
+
+def _mean_nws(cuts: Sequence[Mapping[str, Any]]) -> float:
+    sizes = [size for cut in cuts for size in cut["nws"]]
+    return max(1.0, float(sum(sizes)) / max(1, len(sizes)))
+
+
+def _quantiles(values: Sequence[int]) -> list[str]:
+    ordered = sorted(values) or [0]
+    picks = (0.1, 0.5, 0.9, 1.0)
+    return [f"{ordered[min(len(ordered) - 1, int(p * len(ordered)))]:,}" for p in picks]
+
+
+def _widest(outcome: Outcome) -> str:
+    return EVERY_SET if len(outcome.sets) > 1 else outcome.sets[0]
+
+
+def _ranking(system: System) -> str:
+    return f"{system.retrieval} {system.model_id}".rstrip()
+
+
+def _mark(estimate: Estimate, x: float = 0.0, label: str = "") -> Mark:
+    return Mark(100 * estimate.mean, 100 * estimate.low, 100 * estimate.high, x, label)
+
+
+def _with_interval(estimate: Estimate) -> str:
+    return f"{100 * estimate.mean:.1f} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"
+
+
+def _signed(estimate: Estimate) -> str:
+    low, high = 100 * estimate.low, 100 * estimate.high
+    return f"{100 * estimate.mean:+.1f} ({low:+.1f} to {high:+.1f})"
+
+
+def _sentence_case(text: str) -> str:
+    return text[:1].upper() + text[1:]

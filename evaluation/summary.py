@@ -1,0 +1,241 @@
+"""From rows of questions to means with intervals, differences with tests, and a verdict."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from codelake.schemas import column
+from evaluation.metrics import MEASURES, Floats
+from evaluation.statistics import Difference, Estimate, Stratum, bootstrap, compare
+
+PRIMARY: Final = "gold_nws"
+"""The measure of the verdict: what a reader of a fixed number of characters gets of the answer."""
+
+EVERY_SET: Final = "every set"
+
+Row = Mapping[str, Any]
+_S, _I, _F = pa.string(), pa.int64(), pa.float64()
+
+SUMMARY: Final = pa.schema(
+    (
+        column("set", _S, "retrieval set; 'every set' is the mean over sets"),
+        column("chunker", _S, "chunker, with size and overlap"),
+        column("header", _S, "context line in front of the embedded body"),
+        column("retrieval", _S, "bm25, dense or hybrid"),
+        column("model_id", _S, "model of the vectors; empty for bm25"),
+        column("measure", _S, "name in docs/evaluation.md"),
+        column("mean", _F, "mean per repository, then over repositories (and over sets)"),
+        column("low", _F, "lower end of its 95 % bootstrap interval"),
+        column("high", _F, "upper end"),
+        column("questions", _I, "questions behind it"),
+        column("baseline", _S, "chunker it is compared with; empty for the baseline itself"),
+        column("difference", _F, "mean paired difference to the baseline"),
+        column("difference_low", _F, "lower end of its 95 % bootstrap interval"),
+        column("difference_high", _F, "upper end"),
+        column("p_value", _F, "two-sided permutation test"),
+        column("p_adjusted", _F, "after Holm's correction for all comparisons of the measure"),
+        column("is_clear", pa.bool_(), "the interval excludes zero and p_adjusted is below 0.05"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class System:
+    """What is compared on the same questions: an arm and how its chunks are ranked."""
+
+    chunker: str
+    header: str
+    retrieval: str
+    model_id: str
+
+    @property
+    def ranking(self) -> tuple[str, str]:
+        """Return what a system must share with the baseline it is compared with."""
+        return self.retrieval, self.model_id
+
+    @property
+    def label(self) -> str:
+        """Return a short name of the arm, with its header if it has one."""
+        return self.chunker if self.header == "none" else f"{self.chunker} {self.header}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One system against the baseline of its ranking."""
+
+    set_name: str
+    system: System
+    baseline: System
+    difference: Difference
+
+
+class Outcome:
+    """The rows of a benchmark by system and set, questions aligned."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        """Group ``rows``, in the order in which systems and sets come."""
+        self._rows: dict[System, dict[str, dict[str, Row]]] = {}
+        for row in rows:
+            system = System(row["chunker"], row["header"], row["retrieval"], row["model_id"])
+            own = self._rows.setdefault(system, {}).setdefault(row["set"], {})
+            own[row["question_id"]] = row
+
+    @property
+    def systems(self) -> list[System]:
+        """Return the systems in the order of the rows."""
+        return list(self._rows)
+
+    @property
+    def sets(self) -> list[str]:
+        """Return the names of the sets in the order of the rows."""
+        return list(dict.fromkeys(name for own in self._rows.values() for name in own))
+
+    def rows(self, system: System, set_name: str) -> list[Row]:
+        """Return the rows of a system in one set or in every set."""
+        names = self.sets if set_name == EVERY_SET else [set_name]
+        return [row for name in names for row in self._rows[system].get(name, {}).values()]
+
+    def estimate(self, system: System, set_name: str, measure: str) -> Estimate:
+        """Return a mean with its interval."""
+        rows = self.rows(system, set_name)
+        return bootstrap(_values(rows, measure), _strata(rows))
+
+    def comparisons(self, baseline: str, measure: str) -> list[Comparison]:
+        """Compare every system with the ``baseline`` chunker under the same ranking.
+
+        All comparisons of the measure are corrected together.
+        """
+        pairs: dict[str, tuple[Floats, Floats, Sequence[Stratum]]] = {}
+        found: dict[str, tuple[str, System, System]] = {}
+        bases = self._bases(baseline)
+        for name in self._scopes():
+            for system in self.systems:
+                base = bases.get(system.ranking)
+                if base is None or base == system:
+                    continue
+                rows = self.rows(system, name)
+                key = str(len(pairs))
+                found[key] = (name, system, base)
+                own, other = _values(rows, measure), _values(self.rows(base, name), measure)
+                pairs[key] = (own, other, _strata(rows))
+        tested = compare(pairs)
+        return [Comparison(*found[key], tested[key]) for key in found]
+
+    def _bases(self, baseline: str) -> dict[tuple[str, str], System]:
+        """Return the baseline of each ranking; where it has several headers, the first."""
+        bases: dict[tuple[str, str], System] = {}
+        for system in self.systems:
+            if system.chunker == baseline:
+                bases.setdefault(system.ranking, system)
+        return bases
+
+    def _scopes(self) -> list[str]:
+        return [*self.sets, EVERY_SET] if len(self.sets) > 1 else self.sets
+
+    def summary(self, baseline: str, measures: Sequence[str] = tuple(MEASURES)) -> pa.Table:
+        """Return every mean and difference as a table of :data:`SUMMARY`."""
+        rows: list[dict[str, Any]] = []
+        for measure in measures:
+            tested = {(c.set_name, c.system): c for c in self.comparisons(baseline, measure)}
+            for name in self._scopes():
+                for system in self.systems:
+                    estimate = self.estimate(system, name, measure)
+                    comparison = tested.get((name, system))
+                    rows.append(_summary_row(name, system, measure, estimate, comparison))
+        return pa.Table.from_pylist(rows, schema=SUMMARY)
+
+    def breakdown(self, key: str, measure: str = PRIMARY) -> dict[str, dict[System, Estimate]]:
+        """Return means by language or repository, over every set, with their intervals."""
+        found: dict[str, dict[System, Estimate]] = {}
+        for system in self.systems:
+            groups: dict[str, list[Row]] = {}
+            for row in self.rows(system, EVERY_SET):
+                groups.setdefault(_group(row, key), []).append(row)
+            for name, rows in groups.items():
+                estimate = bootstrap(_values(rows, measure), _strata(rows))
+                found.setdefault(name, {})[system] = estimate
+        return dict(sorted(found.items()))
+
+
+def verdict(comparisons: Sequence[Comparison], measure: str = PRIMARY) -> list[str]:
+    """Return what the intervals say, one sentence a system, on the widest set there is.
+
+    Args:
+        comparisons: from :meth:`Outcome.comparisons`.
+        measure: what was compared.
+    """
+    widest = EVERY_SET if any(c.set_name == EVERY_SET for c in comparisons) else None
+    what = MEASURES[measure]
+    sentences = []
+    for comparison in comparisons:
+        if widest and comparison.set_name != widest:
+            continue
+        sentences.append(f"{_sentence(comparison)} ({what}).")
+    return sentences
+
+
+def _sentence(comparison: Comparison) -> str:
+    difference = comparison.difference
+    estimate = difference.estimate
+    points = abs(100 * estimate.mean)
+    interval = f"95 % interval {100 * estimate.low:+.1f} to {100 * estimate.high:+.1f}"
+    facts = f"{interval}, n = {estimate.count:,}, corrected p = {difference.adjusted:.3f}"
+    system, base = comparison.system, comparison.baseline
+    where = f"{system.retrieval}, {comparison.set_name}"
+    if not difference.is_clear:
+        said = f"no clear difference between {system.label} and {base.label}"
+    else:
+        word = "more" if estimate.mean > 0 else "less"
+        said = f"{system.label} finds {points:.1f} points {word} than {base.label}"
+    return f"{where}: {said}; {facts}"
+
+
+def _summary_row(
+    name: str, system: System, measure: str, estimate: Estimate, comparison: Comparison | None
+) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "set": name,
+        "chunker": system.chunker,
+        "header": system.header,
+        "retrieval": system.retrieval,
+        "model_id": system.model_id,
+        "measure": measure,
+        "mean": estimate.mean,
+        "low": estimate.low,
+        "high": estimate.high,
+        "questions": estimate.count,
+        "baseline": "",
+        "difference": 0.0,
+        "difference_low": 0.0,
+        "difference_high": 0.0,
+        "p_value": 1.0,
+        "p_adjusted": 1.0,
+        "is_clear": False,
+    }
+    if comparison is None:
+        return row
+    difference = comparison.difference
+    return row | {
+        "baseline": comparison.baseline.label,
+        "difference": difference.estimate.mean,
+        "difference_low": difference.estimate.low,
+        "difference_high": difference.estimate.high,
+        "p_value": difference.p_value,
+        "p_adjusted": difference.adjusted,
+        "is_clear": difference.is_clear,
+    }
+
+
+def _values(rows: Sequence[Row], measure: str) -> Floats:
+    return np.array([row[measure] for row in rows], np.float64)
+
+
+def _strata(rows: Sequence[Row]) -> list[Stratum]:
+    return [(row["set"], row["repository"]) for row in rows]
+
+
+def _group(row: Row, key: str) -> str:
+    return f"{row['set']}: {row['repository']}" if key == "repository" else str(row[key])
