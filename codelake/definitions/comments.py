@@ -10,7 +10,7 @@ _LICENCE: Final = re.compile(
 )
 # Notes to tools, not to readers: one line of a comment.
 _DIRECTIVE: Final = re.compile(
-    r"(?:!.*|-\*-.*|vim?:.*|(?:eslint|jshint|jslint|istanbul|prettier|rubocop|pylint|noqa|nolint"
+    r"(?:!.*|.*-\*-.*-\*-|vim?:.*|(?:eslint|jshint|jslint|istanbul|prettier|rubocop|pylint|noqa|nolint"
     r"|NOLINT|mypy|pragma|clang-format|region|endregion)\b.*|@ts-\w+.*|type:\s*ignore.*"
     r"|frozen_string_literal:.*|go:\w.*|\+build\b.*|[-=*#~_/+;%\s]*)$"
 )

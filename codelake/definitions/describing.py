@@ -22,7 +22,6 @@ _BETWEEN_CLAUSES: Final = b" \t\r\n.;"
 _CALLABLE: Final = frozenset({"function", "method"})
 _PARAMETERS: Final = re.compile(rb"\s*(?:<[^()<>]*>|\[[^\[\]]*\])?\s*\(")
 _BRACKET: Final = re.compile(rb"[()]")
-_DECLARED: Final = frozenset({"function", "method", "macro"})
 
 # A named tuple made without its constructor, which costs half a microsecond more.
 _make: Final = tuple.__new__
@@ -111,7 +110,7 @@ class _Description:
             is_qualified = len(parts) > 1 and rules.language.qualified_methods
             return "method" if is_qualified or outer_kind in rules.method_scopes else kind, parts
         if kind == "variable" and rules.language.constants:
-            return "constant", parts if raw.isupper() else ()
+            return "constant", parts if raw.isupper() and len(raw) > 1 else ()
         return kind, parts
 
     def _define(  # noqa: C901, PLR0912 # runs for each symbol of a corpus, where calls are dear
@@ -200,10 +199,11 @@ class _Description:
         return -1, -1
 
     def _declaration_end(self, span: Span, end: int, kind: str) -> int:
-        """Return where a declaration without body stops: values stop at the end of the line."""
-        if kind in _DECLARED and span.parameters_start >= 0:
-            return end if kind != "macro" else span.parameters_end
-        line_end = self._text.find(b"\n", span.name_end, end)
+        """Return where a declaration without body stops: where its line or its parameters do."""
+        after = max(span.name_end, span.parameters_end)
+        if kind == "macro" and after > span.name_end:
+            return after
+        line_end = self._text.find(b"\n", after, end)
         return end if line_end < 0 else line_end
 
     def _whole(self, start: int, end: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
 (section . (atx_heading heading_content: (_) @name)) @definition.section
-(section . (setext_heading heading_content: (_) @name)) @definition.section
-(document (section) @region)
-(section (section) @region)
+; A heading that is underlined opens no section of its own in this grammar.
+(setext_heading heading_content: (_) @name) @rest.section
+(section) @region

@@ -1,0 +1,2 @@
+(function_definition name: (_) @name) @definition.function
+[(if_statement)] @region
