@@ -166,6 +166,34 @@ def test_rollback_brings_back_rows_ledger_and_model(tmp_path: Path) -> None:
         store.rollback("friday")
 
 
+@pytest.mark.parametrize(("begun", "paths"), [("rollback monday", ["a.py"]), ("rebuild", [])])
+def test_what_was_begun_on_all_tables_is_ended_by_the_next_writer(
+    tmp_path: Path, begun: str, paths: list[str]
+) -> None:
+    store = _whole(tmp_path, "a.py")
+    store.publish("monday")
+    store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", "text")]))
+    folder = StoreFolder(tmp_path)
+    folder.update(replace(folder.manifest(), unfinished=begun))
+    with LanceStore(tmp_path).writing():
+        assert store.read("chunks")["path"].to_pylist() == paths
+        assert store.read("files")["path"].to_pylist() == paths
+    assert folder.manifest().unfinished == ""
+    assert store.verify() == []
+
+
+def test_a_state_published_again_under_its_name_was_never_without_hold(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    for number in range(3):
+        store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", f"text {number}")]))
+        store.publish("night")
+        tags = lance.dataset(str(tmp_path / "chunks.lance")).tags.list()
+        (state,) = store.models().published
+        assert {tag: value["version"] for tag, value in tags.items()} == {
+            state.tag: state.tables["chunks"]
+        }
+
+
 def test_history_counts_rows(tmp_path: Path) -> None:
     store = _whole(tmp_path, "a.py", "b.py")
     store.publish("monday")

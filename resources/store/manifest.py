@@ -18,12 +18,14 @@ class Published:
     """A state of all tables that searches saw.
 
     Args:
-        name: its name, the tag of each table's version.
+        name: its name.
+        tag: what keeps each table's version from upkeep; no two states share it.
         tables: version of each table.
         model_id: the model whose vectors searches used.
     """
 
     name: str
+    tag: str
     tables: Mapping[str, int]
     model_id: str
 
@@ -38,6 +40,8 @@ class Manifest:
         next_model_id: model that is filling in beside it; empty if none is.
         revision: number of times the record was written.
         published: the states that are kept, the one that searches see last.
+        unfinished: what was begun on all tables and is to be ended by the next writer:
+            ``rollback NAME``, ``rebuild``, or nothing.
         embedders: the settings each model was opened with, so that a search opens the same one.
     """
 
@@ -46,6 +50,7 @@ class Manifest:
     next_model_id: str = ""
     revision: int = 0
     published: tuple[Published, ...] = ()
+    unfinished: str = ""
     embedders: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     @property

@@ -10,6 +10,7 @@ from resources.store.folder import StoreFolder
 from resources.store.manifest import Published
 
 KEPT: Final = 7  # published states that stay: a week of nights
+ROLLBACK: Final = "rollback"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,12 @@ class Version:
 
 def history(folder: StoreFolder) -> Iterator[Version]:
     """Yield the versions of each table that can still be read, oldest first."""
+    states = folder.manifest().published
     for table in folder.specs:
-        dataset = folder.dataset(table)
         names: dict[int, list[str]] = {}
-        for name, tag in dataset.tags.list().items():
-            names.setdefault(tag["version"], []).append(name)
+        for state in states:
+            names.setdefault(state.tables[table], []).append(state.name)
+        dataset = folder.dataset(table)
         versions: list[dict[str, Any]] = dataset.versions()  # type: ignore[assignment] # as it is
         for version in versions:
             number = version["version"]
@@ -53,31 +55,28 @@ def history(folder: StoreFolder) -> Iterator[Version]:
 def publish(folder: StoreFolder, name: str, *, keep: int = KEPT) -> None:
     """Let readers see the tables as they are now, and keep that state under ``name``.
 
-    The tags that hold the versions come first and the record last, in one step: a reader sees
-    all tables of the state before or of this one.
+    First come tags of this publication's own, which hold the versions, then the record in one
+    step, then the tags it no longer names go: at any moment the record names states that are
+    held, and a reader sees all tables of one of them.
 
     Args:
         folder: the store.
-        name: name of the state; a state of that name moves.
+        name: name of the state; a state of that name is replaced.
         keep: published states that stay readable, this one included.
     """
     manifest = folder.manifest()
-    versions = {}
-    for table in folder.specs:
-        dataset = folder.dataset(table)
-        versions[table] = dataset.version
-        if name in dataset.tags.list():
-            dataset.tags.update(name, dataset.version)
-        else:
-            dataset.tags.create(name, dataset.version)
+    tag = f"{name}-{manifest.revision + 1}"
+    versions = {table: _tagged(folder, table, tag) for table in folder.specs}
     others = [state for state in manifest.published if state.name != name]
-    states = [*others, Published(name, versions, manifest.model_id)]
-    folder.update(replace(manifest, published=tuple(states[-keep:])))
-    _forget(folder, {state.name for state in states[-keep:]})
+    states = (*others, Published(name, tag, versions, manifest.model_id))[-keep:]
+    folder.update(replace(manifest, published=states, unfinished=""))
+    _forget(folder, {state.tag for state in states})
 
 
 def rollback(folder: StoreFolder, name: str) -> None:
     """Make the state published as ``name`` the present one, for readers and for the next run.
+
+    The record says first that this was begun, so that a killed one is ended by the next writer.
 
     Raises:
         UsageError: there is no such state.
@@ -88,19 +87,25 @@ def rollback(folder: StoreFolder, name: str) -> None:
         known = ", ".join(state.name for state in manifest.published) or "none yet"
         message = f"no published state {name!r}; there are: {known}"
         raise UsageError(message)
-    # The ledger goes back last: until then the next run finds rows it did not expect, and
-    # replaces them, rather than trusting rows that are not there.
-    order = sorted(folder.specs, key=lambda table: table in {"files", "repositories"})
-    for table in order:
+    begun = replace(manifest, unfinished=f"{ROLLBACK} {name}")
+    folder.update(replace(begun, model_id=state.model_id, next_model_id=""))
+    for table in folder.specs:
         dataset = folder.dataset(table, state.tables[table])
         dataset.restore()  # type: ignore[no-untyped-call] # Lance gives it no types
-    folder.update(replace(manifest, model_id=state.model_id, next_model_id=""))
     publish(folder, name)
 
 
-def _forget(folder: StoreFolder, names: set[str]) -> None:
+def _tagged(folder: StoreFolder, table: str, tag: str) -> int:
+    dataset = folder.dataset(table)
+    if tag in dataset.tags.list():  # left by a publication that was killed
+        dataset.tags.update(tag, dataset.version)
+    else:
+        dataset.tags.create(tag, dataset.version)
+    return int(dataset.version)
+
+
+def _forget(folder: StoreFolder, held: set[str]) -> None:
     for table in folder.specs:
         tags = folder.dataset(table).tags
-        for name in tags.list():
-            if name not in names:
-                tags.delete(name)
+        for tag in set(tags.list()) - held:
+            tags.delete(tag)

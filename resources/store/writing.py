@@ -29,8 +29,6 @@ from resources.store.specs import (
 # A reader that opened the tables before a write may go on for this long.
 RETENTION: Final = timedelta(hours=1)
 
-_LEDGER_FIRST: Final = ("repositories", "files", "chunks", "symbols", "embeddings").index
-
 
 class LanceStore(StoreReader):
     """All tables of one folder, to be read and written.
@@ -236,14 +234,7 @@ class LanceStore(StoreReader):
             The tables that were damaged.
         """
         with self.writing():
-            damaged = {p.table for p in self.verify() if p.kind in verifying.DAMAGE}
-            manifest = self._folder.update(replace(self._folder.manifest(), published=()))
-            # the ledger first: if this is stopped, the next run still trusts no row
-            for table in sorted(set(manifest.tables) - {"embeddings"} | damaged, key=_LEDGER_FIRST):
-                with store_errors(self.path, f"empty table {table!r}"):
-                    self._folder.empty(table, is_damaged=table in damaged)
-                    indexes.ensure_indexes(table, self._folder.dataset(table))
-            return sorted(damaged)
+            return self._rebuild()
 
     def _prepare(self) -> None:
         is_new = not self._folder.is_there
@@ -252,6 +243,25 @@ class LanceStore(StoreReader):
             with store_errors(self.path, "create the indexes"):
                 for table in self._folder.specs:
                     indexes.ensure_indexes(table, self._folder.dataset(table))
+        begun, _, name = self._folder.manifest().unfinished.partition(" ")
+        if begun == versions.ROLLBACK:
+            with store_errors(self.path, f"go back to state {name!r}"):
+                versions.rollback(self._folder, name)
+        elif begun:
+            self._rebuild()
+
+    def _rebuild(self) -> list[str]:
+        damaged = {p.table for p in self.verify() if p.kind in verifying.DAMAGE}
+        manifest = replace(self._folder.manifest(), published=(), unfinished="rebuild")
+        manifest = self._folder.update(manifest)
+        for table in self._folder.specs:
+            if table == "embeddings" and table not in damaged:
+                continue
+            with store_errors(self.path, f"empty table {table!r}"):
+                self._folder.empty(table, is_damaged=table in damaged)
+                indexes.ensure_indexes(table, self._folder.dataset(table))
+        self._folder.update(replace(manifest, unfinished=""))
+        return sorted(damaged)
 
     def _stored(self, table: str, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         if table not in SEARCHED:
