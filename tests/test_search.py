@@ -1,5 +1,6 @@
 """Regular, hybrid, symbol and pattern search over a real store."""
 
+import doctest
 from dataclasses import replace
 from pathlib import Path
 
@@ -274,6 +275,12 @@ def test_weights_are_settings(tables: LanceTables) -> None:
     tests = [i for i, h in plain.items() if h.is_test]
     assert tests
     assert all(lifted[i].score > plain[i].score for i in tests)
+
+
+def test_the_example_of_the_documentation_is_true(tables: LanceTables) -> None:
+    (example,) = doctest.DocTestFinder().find(search, "search", globs={"tables": tables})
+    example.globs["search"] = search
+    assert doctest.DocTestRunner().run(example) == (0, 3)
 
 
 def test_the_answer_has_the_keys_programs_rely_on(tables: LanceTables) -> None:

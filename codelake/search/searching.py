@@ -44,6 +44,13 @@ def search(  # noqa: PLR0913 - all but two have defaults, and each is one choice
 ) -> Answer:
     """Answer one question, or several as one batch, from the stored chunks and symbols.
 
+    With the tables of a store, ``LanceStore(Path(".codelake")).search_tables()``::
+
+        >>> answer = search("where is parseHTTPRetryAfter defined", tables=tables, embedder=None)
+        >>> hit = answer.hits[0]
+        >>> hit.path, hit.start_line, hit.qualified_name
+        ('pay/retry.py', 5, 'parseHTTPRetryAfter')
+
     Args:
         queries: questions in words, identifiers, quoted texts; patterns in mode ``regex``.
         tables: the store; ``resources.store.LanceStore`` is one.
