@@ -227,6 +227,17 @@ def test_a_repository_that_lost_its_commits_loses_its_rows(
     assert [batch.column("status").to_pylist() for batch in batches] == [["deleted"]]
 
 
+def test_files_travel_in_bounded_batches_in_one_order(tmp_path: Path) -> None:
+    repo = _make(tmp_path / "repo", files={f"{n}.py": f"x = {n}\n" for n in range(5)})
+    settings = build_settings({"store": str(tmp_path / "store"), "run": {"batch_files": 2}})
+    (repository,) = discover([str(repo)], settings)
+    nothing = FILES.table().drop_columns(["content"])
+    batches = list(read_files(repository, nothing, settings, fingerprint="f"))
+    paths = [batch.column("path").to_pylist() for batch in batches]
+    assert paths == [["0.py", "1.py"], ["2.py", "3.py"], ["4.py"]]
+    assert all(batch.schema == FILES.schema for batch in batches)
+
+
 def test_a_damaged_object_costs_its_own_file(tmp_path: Path, settings: Settings) -> None:
     repo = _make(tmp_path / "repo", files={f"{n}.py": f"x = {n}\n" for n in range(5)})
     blob = _git(repo, "rev-parse", "HEAD:2.py")
