@@ -21,14 +21,18 @@ _UTF8_BYTES: Final = 4  # most bytes of one character
 _FROM_FILE: Final = (
     "repository", "path", "is_test", "is_generated", "is_vendored", "is_documentation",
 )  # fmt: skip
+_EMBEDDED: Final = ("embedded_text", "text_hash")
 _MADE: Final = (
     "symbol_id", "start_line", "end_line", "name_line", "natural_name", "qualified_name", "body",
     "content_hash", "embedded_text", "text_hash",
 )  # fmt: skip
 
 
-def symbols_batch(syntax: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:  # noqa: ARG001 - every stage is given the settings
-    """Return the symbol rows of the files in ``syntax``, by file and offset."""
+def symbols_batch(syntax: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
+    """Return the symbol rows of the files in ``syntax``, by file and offset.
+
+    Under the chunker ``symbol`` each definition is a chunk too and is embedded as that, not twice.
+    """
     names = ("text", "definitions", "repository", "path", "encoding", "bom_bytes")
     files = zip(*(syntax.column(name).to_pylist() for name in names), strict=True)
     blocks = [
@@ -46,7 +50,9 @@ def symbols_batch(syntax: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
     rows = pa.array(np.repeat(np.arange(len(blocks)), counts))
     arrays = []
     for field in SYMBOLS.schema:
-        if field.name in _FROM_FILE:
+        if field.name in _EMBEDDED and settings.chunking.chunker == "symbol":
+            arrays.append(pa.array([""] * len(rows), type=field.type))
+        elif field.name in _FROM_FILE:
             arrays.append(syntax.column(field.name).take(rows))
         else:
             values = list(itertools.chain.from_iterable(block[field.name] for block in blocks))

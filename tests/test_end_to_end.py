@@ -96,9 +96,7 @@ def test_a_night_without_changes_writes_nothing(organisation: Path, tmp_path: Pa
     assert rows(store, "chunks") == before
 
 
-def test_a_repository_that_is_gone_takes_its_rows_along(
-    organisation: Path, tmp_path: Path
-) -> None:
+def test_a_repository_that_is_gone_takes_its_rows_along(organisation: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     night(store, organisation)
     shutil.rmtree(organisation / "gate")
@@ -129,4 +127,4 @@ def test_words_are_enough_where_no_embedder_is_wanted(organisation: Path, tmp_pa
     store = tmp_path / "store"
     assert night(store, organisation, embedding__embedder="none").failed == []
     answer = search("RetryPolicy", tables=open_store(str(store)).search_tables(), embedder=None)
-    assert answer.hits[0].path == "pay/retry.py"
+    assert answer.hits[0].qualified_name == "RetryPolicy"

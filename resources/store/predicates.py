@@ -32,6 +32,10 @@ def literal(value: str | int | bool) -> str:  # noqa: FBT001 - a literal may be 
     return "'" + value.replace("'", "''") + "'"
 
 
+HAS_TEXT: Final = "text_hash <> ''"
+"""Selects the rows that are embedded; a symbol that is a chunk too is embedded as that chunk."""
+
+
 def equals(column: str, value: str) -> str:
     """Return a predicate for rows whose ``column`` is ``value``."""
     return f"{column} = {literal(value)}"

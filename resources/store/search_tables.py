@@ -15,7 +15,7 @@ from codelake.errors import StoreError, UsageError
 from codelake.schemas import TableSpec
 from codelake.search.tables import WORD_COLUMNS, Filters
 from resources.store.errors import store_errors
-from resources.store.predicates import filter_predicate, groups_of, is_one_of, matches
+from resources.store.predicates import HAS_TEXT, filter_predicate, groups_of, is_one_of, matches
 from resources.store.resident import RESIDENT_ROWS, Resident, ResidentRows, ResidentVectors
 from resources.store.specs import MODEL_COLUMN, SEARCHED, vector_column, vector_models
 
@@ -188,7 +188,7 @@ class LanceTables:
     def coverage(self, table: str) -> dict[str, int]:
         """Return the number of rows by the model of their vector; ``""`` counts those without."""
         if table not in self._coverage:
-            models = self._read(table, columns=[MODEL_COLUMN])[MODEL_COLUMN]
+            models = self._read(table, columns=[MODEL_COLUMN], filter=HAS_TEXT)[MODEL_COLUMN]
             counts = pc.value_counts(models).to_pylist()
             self._coverage[table] = {item["values"]: item["counts"] for item in counts}
         return dict(self._coverage[table])

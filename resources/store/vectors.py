@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from codelake.errors import EmbeddingError
 from codelake.schemas import EMBEDDINGS
-from resources.store.predicates import GROUP_VALUES, all_of, differs, equals, is_one_of
+from resources.store.predicates import GROUP_VALUES, HAS_TEXT, all_of, differs, equals, is_one_of
 from resources.store.specs import MODEL_COLUMN, vector_column
 
 # float16 keeps three digits: a unit vector's length comes back within this of one.
@@ -175,12 +175,17 @@ def with_vectors(
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
+def waits_for(model_id: str) -> str:
+    """Return a predicate for rows that lack a vector of ``model_id`` and are to have one."""
+    return f"{differs(MODEL_COLUMN, model_id)} AND {HAS_TEXT}"
+
+
 def pending_hashes(
     datasets: Sequence[lance.LanceDataset], embeddings: lance.LanceDataset, model_id: str
 ) -> pa.Array:
     """Return the hash of each text of some row that has no stored vector of ``model_id``."""
     columns = [
-        dataset.to_table(columns=["text_hash"], filter=differs(MODEL_COLUMN, model_id))["text_hash"]
+        dataset.to_table(columns=["text_hash"], filter=waits_for(model_id))["text_hash"]
         for dataset in datasets
     ]
     hashes = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
@@ -195,7 +200,7 @@ def pending_texts(
     for dataset in datasets:
         batches = dataset.to_batches(
             columns=["text_hash", "embedded_text"],
-            filter=differs(MODEL_COLUMN, model_id),
+            filter=waits_for(model_id),
             batch_size=_PENDING_ROWS,
             batch_readahead=1,
         )
