@@ -15,6 +15,7 @@ PARTS: Final[dict[str, str]] = {
     "chunking": "Cutting against raw Tree-sitter parsing, one thread",
     "pipeline": "The whole pipeline with a stub embedder",
     "embedding": "The embedded default model",
+    "service": "Our way to an embeddings service against its own client",
     "store": "The store alone, with random vectors",
     "search": "Questions over the pipeline's tables",
     "nightly": "A history replayed night by night",
