@@ -193,9 +193,9 @@ def test_any_question_is_answered(tmp_path: Path, question: str) -> None:
         assert store.search_tables().match(table, question, k=5, filters=ANY).num_rows == 0
 
 
-def test_symbols_are_found_by_name_and_signature(tmp_path: Path) -> None:
+def test_symbols_are_found_by_name_and_body(tmp_path: Path) -> None:
     store = LanceStore(tmp_path)
-    rows = [symbol("Client.sendAll", signature="def sendAll(messages)"), symbol("other")]
+    rows = [symbol("Client.sendAll", body="def sendAll(messages): ..."), symbol("other")]
     store.replace_rows("symbols", batches=batches(SYMBOLS, rows))
     for question in ("send", "Client", "messages"):
         hits = store.search_tables().match("symbols", question, k=5, filters=ANY)
