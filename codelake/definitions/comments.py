@@ -63,6 +63,16 @@ def find_doc(text: bytes, start: int, rules: Rules) -> str:
     return doc if rules.doc_noise is None else rules.doc_noise.sub("", doc).strip()
 
 
+def comments_start(text: bytes, end: int, rules: Rules) -> int:
+    """Return where the lines of comments begin that end at ``end``; ``end`` if none do."""
+    while end > 0 and rules.line_comments:
+        start = text.rfind(b"\n", 0, end) + 1
+        if not text[start:end].lstrip().startswith(rules.line_comments):
+            break
+        end = max(start - 1, 0)
+    return end
+
+
 def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:
     lines: list[str] = []
     while end > 0:
@@ -76,6 +86,7 @@ def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:
                 break
         lines.append(line.removeprefix(b" ").decode("utf-8", "replace"))
         end = start - 1
+    lines.append("")  # where a comment opens with text, the lines below set the margin
     lines.reverse()
     return _tidy(lines, is_first=end <= 0)
 
@@ -90,10 +101,10 @@ def _block_doc(text: bytes, end: int, rules: Rules) -> str:
         return ""
     if start < 0:
         return ""
-    raw = text[start + len(opening) : stop].strip(b"*! \t\r\n").decode("utf-8", "replace")
+    raw = text[start + len(opening) : stop].strip(b"*!").decode("utf-8", "replace")
     lines = raw.split("\n")
     if len(lines) > 1 and lines[1].lstrip().startswith("*"):
-        lines = [line.strip().lstrip("*").removeprefix(" ") for line in lines]
+        lines = ["", *(line.strip().lstrip("*").removeprefix(" ") for line in lines)]
     return _tidy(lines, is_first=start < _BANNER_BYTES and not text[:start].strip())
 
 
@@ -102,9 +113,10 @@ def _block_start(text: bytes, stop: int, opening: bytes) -> int:
     start = text.rfind(opening, 0, stop)
     while start >= 0:
         line_start = text.rfind(b"\n", 0, start) + 1
-        if not text[line_start:start].strip():
+        before = text[line_start:start].strip()
+        if not before:
             return start
-        if text.find(b"\n", start, stop) < 0:
+        if opening not in before and text.find(b"\n", start, stop) < 0:
             return -1  # a remark behind code on the line above
         start = text.rfind(opening, 0, start)
     return -1

@@ -5,7 +5,7 @@ from typing import Final
 
 import tree_sitter
 
-from codelake.definitions.comments import clean_string, find_doc, find_docstring
+from codelake.definitions.comments import clean_string, comments_start, find_doc, find_docstring
 from codelake.definitions.finding import Search, Span
 from codelake.definitions.names import name_parts, receiver_type
 from codelake.definitions.parameters import parse_parameters
@@ -167,7 +167,7 @@ class _Description:
                 start,
                 end,
                 name_start,
-                doc or find_doc(text, start, rules),
+                doc or self._doc(start, own_start),
                 fold_signature(cut[own_start:stop]),
                 decorators,
                 parameters,
@@ -177,6 +177,11 @@ class _Description:
                 language.name,
             ),
         )
+
+    def _text_end(self, stop: int) -> int:
+        while stop and self._text[stop - 1] in _BLANK:
+            stop -= 1
+        return stop
 
     def _line_start(self, start: int) -> int:
         """Return where the words before a definition begin that its grammar leaves out of it."""
@@ -198,6 +203,13 @@ class _Description:
                 return opening.end() - 1, bracket.end()
         return -1, -1
 
+    def _doc(self, start: int, own_start: int) -> str:
+        """Return the comment above a definition, or between its attributes and itself."""
+        doc = find_doc(self._text, start, self._rules)
+        if not doc and start != own_start and self._search.decorators:
+            return find_doc(self._text, own_start, self._rules)
+        return doc
+
     def _declaration_end(self, span: Span, end: int, kind: str) -> int:
         """Return where a declaration without body stops: where its line or its parameters do."""
         after = max(span.name_end, span.parameters_end)
@@ -217,9 +229,9 @@ class _Description:
             start = wrapper[0]
             wrapper = wrappers.get(start)
         while decorators:
-            stop = start
-            while stop and self._text[stop - 1] in _BLANK:
-                stop -= 1
+            stop = self._text_end(start)
+            if stop not in decorators:
+                stop = self._text_end(comments_start(self._text, stop, self._rules))
             if stop not in decorators:
                 break
             start = decorators[stop]

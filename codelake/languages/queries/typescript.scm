@@ -37,8 +37,7 @@
   (function_expression parameters: (_) @parameters body: (_) @body)]) @definition.method
 (pair value: (object) @region)
 (lexical_declaration kind: "const" (variable_declarator name: (identifier) @name value: (object) @body)) @definition.constant
-(lexical_declaration kind: "const" (variable_declarator name: (identifier) @name value: [
-  (string) (template_string) (number) (true) (false) (null) (undefined) (regex) (array) (identifier) (member_expression) (subscript_expression) (call_expression) (new_expression) (await_expression) (unary_expression) (binary_expression) (ternary_expression) (as_expression) (satisfies_expression) (non_null_expression)])) @definition.constant
+(lexical_declaration kind: "const" (variable_declarator name: (identifier) @name value: (_))) @definition.constant
 [(if_statement) (else_clause) (try_statement)] @region
 (program (statement_block) @region)
 (expression_statement [(call_expression) (parenthesized_expression) (unary_expression)] @block)
