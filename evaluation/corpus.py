@@ -75,7 +75,7 @@ class Corpus:
 
 def build_corpus(snapshot: Snapshot) -> Corpus:
     """Read and lay out every file of ``snapshot`` that the product would index."""
-    found = (_read(file) for file in snapshot.files)
+    found = (read_text(file) for file in snapshot.files)
     return lay_out([text for text in found if text is not None])
 
 
@@ -114,7 +114,8 @@ def _count(text: bytes) -> Ints:
     return counts
 
 
-def _read(file: SourceFile) -> SourceText | None:
+def read_text(file: SourceFile) -> SourceText | None:
+    """Return the text of a file, or nothing where the product would skip it."""
     if (
         path_skip_reason(file.path)
         or size_skip_reason(file.path, len(file.content), FileSettings().max_bytes)

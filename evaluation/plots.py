@@ -5,14 +5,14 @@ still reads alone. A text never lies on a mark, and each series has a shape besi
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Final
 
 WIDTH: Final = 760  # units; the page scales the plot to its column
 _ROW: Final = 22
-_LEFT: Final = 210
+_LEAST_LEFT: Final = 90
 _RIGHT: Final = 24
 _BOTTOM: Final = 44
 _TOP: Final = 12
@@ -46,7 +46,8 @@ def interval_plot(rows: Mapping[str, Mapping[str, Mark]], axis: str, *, zero: bo
     series = list(dict.fromkeys(name for marks in rows.values() for name in marks))
     marks = [mark for own in rows.values() for mark in own.values()]
     scale = _Scale.around([m.low for m in marks] + [m.high for m in marks] + [0.0] * zero)
-    scale = scale.onto(_LEFT, WIDTH - _RIGHT)
+    left = _left(rows)
+    scale = scale.onto(left, WIDTH - _RIGHT)
     step = _ROW * max(1, 0.62 * len(series))
     bottom = _TOP + step * len(rows)
     parts = _axis_below(scale, _TOP, bottom, axis)
@@ -54,7 +55,7 @@ def interval_plot(rows: Mapping[str, Mapping[str, Mark]], axis: str, *, zero: bo
         parts.append(_line(scale(0), _TOP, scale(0), bottom, "var(--ink,#222)", 1.5))
     for index, (label, own) in enumerate(rows.items()):
         middle = _TOP + step * (index + 0.5)
-        parts.append(_text(_LEFT - 10, middle + 4, label, "end"))
+        parts.append(_text(left - 10, middle + 4, label, "end"))
         for name, mark in own.items():
             place = series.index(name)
             y = middle + (place - (len(series) - 1) / 2) * step / (len(series) + 0.6)
@@ -96,7 +97,8 @@ def size_plot(series: Mapping[str, Sequence[int]], axis: str) -> str:
     """Draw for each series which share of the chunks has which size, in doubling steps."""
     most = max((max(own, default=1) for own in series.values()), default=1)
     bins = max(1, math.ceil(math.log2(most + 1)))
-    scale = _Scale(0, bins).onto(_LEFT, WIDTH - _RIGHT)
+    left = _left(series)
+    scale = _Scale(0, bins).onto(left, WIDTH - _RIGHT)
     parts: list[str] = []
     height = 40
     for place, (name, own) in enumerate(series.items()):
@@ -104,8 +106,8 @@ def size_plot(series: Mapping[str, Sequence[int]], axis: str) -> str:
         counts = [0] * bins
         for value in own:
             counts[min(bins - 1, int(math.log2(max(value, 1))))] += 1
-        parts.append(_text(_LEFT - 10, base - 8, name, "end"))
-        parts.append(_line(_LEFT, base, WIDTH - _RIGHT, base, "var(--rule,#ccc)", 1))
+        parts.append(_text(left - 10, base - 8, name, "end"))
+        parts.append(_line(left, base, WIDTH - _RIGHT, base, "var(--rule,#ccc)", 1))
         for index, count in enumerate(counts):
             share = count / max(len(own), 1)
             tall = share * (height - 6) / 0.6
@@ -118,7 +120,7 @@ def size_plot(series: Mapping[str, Sequence[int]], axis: str) -> str:
     bottom = _TOP + height * len(series)
     steps = range(0, bins + 1, 2)
     parts += [_text(scale(step), bottom + 16, _short(2**step), "middle") for step in steps]
-    parts.append(_text((_LEFT + WIDTH) / 2, bottom + 38, axis, "middle"))
+    parts.append(_text((left + WIDTH) / 2, bottom + 38, axis, "middle"))
     return _svg(parts, bottom + _BOTTOM, [])
 
 
@@ -180,6 +182,11 @@ def _spaced(values: Sequence[float], along: _Scale) -> list[float]:
         if not kept or along(math.log2(value)) - along(math.log2(kept[-1])) > room:
             kept.append(value)
     return kept
+
+
+def _left(labels: Iterable[str]) -> float:
+    """Return where the plot begins, so that every row label fits in front of it."""
+    return max(_LEAST_LEFT, 16 + _LETTER * max(map(len, labels), default=0))
 
 
 def _short(value: float) -> str:

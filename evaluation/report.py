@@ -77,10 +77,11 @@ def build_report(
 def _verdict(compared: Sequence[Comparison], records: Sequence[Mapping[str, Any]]) -> Section:
     commits = ", ".join(sorted({row["code_commit"] for row in records}))
     how = (
-        f"Made by code {commits}. Means per repository first, then over repositories, then over "
-        "sets. Intervals are 95 % paired bootstrap over questions; a difference is called clear "
-        "when its interval excludes zero and the permutation test, corrected for every comparison "
-        "of the measure (Holm), is below 0.05. All figures are per cent."
+        f"{PRIMARY} is the {MEASURES[PRIMARY]}. Made by code {commits}. Means per repository "
+        "first, then over repositories, then over sets. Intervals are 95 % paired bootstrap over "
+        "questions; a difference is called clear when its interval excludes zero and the "
+        "permutation test, corrected for every comparison of the measure (Holm), is below 0.05. "
+        "All figures are per cent."
     )
     sentences = verdict(compared) or ["Nothing was compared: there is one chunker only."]
     return Section("Which chunker finds more?", (*sentences, how))

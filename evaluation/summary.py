@@ -168,29 +168,24 @@ def verdict(comparisons: Sequence[Comparison], measure: str = PRIMARY) -> list[s
         measure: what was compared.
     """
     widest = EVERY_SET if any(c.set_name == EVERY_SET for c in comparisons) else None
-    what = MEASURES[measure]
-    sentences = []
-    for comparison in comparisons:
-        if widest and comparison.set_name != widest:
-            continue
-        sentences.append(f"{_sentence(comparison)} ({what}).")
-    return sentences
+    told = [c for c in comparisons if not widest or c.set_name == widest]
+    return [_sentence(comparison, measure) for comparison in told]
 
 
-def _sentence(comparison: Comparison) -> str:
+def _sentence(comparison: Comparison, measure: str) -> str:
     difference = comparison.difference
     estimate = difference.estimate
-    points = abs(100 * estimate.mean)
+    points = 100 * estimate.mean
     interval = f"95 % interval {100 * estimate.low:+.1f} to {100 * estimate.high:+.1f}"
-    facts = f"{interval}, n = {estimate.count:,}, corrected p = {difference.adjusted:.3f}"
-    system, base = comparison.system, comparison.baseline
-    where = f"{system.retrieval}, {comparison.set_name}"
+    facts = f"{interval}, n = {estimate.count:,}, corrected p = {difference.adjusted:.4f}"
+    system, base = comparison.system.label, comparison.baseline.label
+    where = f"{comparison.system.retrieval}, {comparison.set_name}"
     if not difference.is_clear:
-        said = f"no clear difference between {system.label} and {base.label}"
+        said = f"{system} is not clearly different from {base} in {measure}: {points:+.1f} points"
     else:
         word = "more" if estimate.mean > 0 else "less"
-        said = f"{system.label} finds {points:.1f} points {word} than {base.label}"
-    return f"{where}: {said}; {facts}"
+        said = f"{system} finds {abs(points):.1f} points {word} than {base} in {measure}"
+    return f"{where}: {said} ({facts})."
 
 
 def _summary_row(

@@ -5,6 +5,7 @@ from pathlib import Path
 import dagster as dg
 
 from assets import ASSETS, CHECKS
+from evaluation.chunker_benchmark import EVALUATION_ASSETS
 from resources.configuration import Configuration, load_settings
 from resources.stages import StageIOManager
 
@@ -13,7 +14,7 @@ STORE = dg.EnvVar("CODELAKE_STORE").get_value("") or load_settings(CONFIG_FILE, 
 
 nightly = dg.define_asset_job(
     "nightly",
-    selection=dg.AssetSelection.all(),
+    selection=dg.AssetSelection.assets(*ASSETS),
     description="Bring the index up to date with every repository: parse, diff, embed, store.",
 )
 
@@ -24,7 +25,7 @@ nightly_schedule = dg.ScheduleDefinition(
 )
 
 defs = dg.Definitions(
-    assets=ASSETS,
+    assets=[*ASSETS, *EVALUATION_ASSETS],
     asset_checks=CHECKS,
     jobs=[nightly],
     schedules=[nightly_schedule],
