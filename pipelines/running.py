@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import dagster as dg
 
-from codelake.changes import count_changes
+from codelake.changes import ChangeCounts, count_changes
 from codelake.chunking import chunker_named
 from codelake.schemas import TABLES
 from pipelines.definitions import defs
@@ -96,7 +96,8 @@ def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: 
     summary.files = _files(store, names)
     written = 0
     counts = count_changes(_stage(stages, "changes").table()) if "changes" in metadata else {}
-    for table, change in counts.items():
+    for table in ("chunks", "symbols"):
+        change = counts.get(table, ChangeCounts())
         values = asdict(change)
         written += change.added + change.modified
         if not is_dry:
