@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,27 @@ def test_the_holder_may_take_it_again_from_any_thread(tmp_path: Path) -> None:
             LanceStore(tmp_path).optimize()
     assert done == [1]
     LanceStore(tmp_path).optimize()
+
+
+def test_threads_that_write_the_same_rows_take_turns(tmp_path: Path) -> None:
+    store = LanceStore(tmp_path)
+    rows = batches(CHUNKS, [chunk(f"{i}.py", "1") for i in range(20)])
+    with store.writing(), ThreadPoolExecutor(4) as pool:
+        futures = [pool.submit(store.replace_rows, "chunks", batches=rows) for _ in range(8)]
+        done = [future.result() for future in futures]
+    assert sorted(one.deleted for one in done) == [0, *[20] * 7]
+    assert store.summary()["chunks"] == 20
+
+
+def test_threads_may_open_a_store_that_is_not_there_yet(tmp_path: Path) -> None:
+    store = LanceStore(tmp_path)
+
+    def read(_: int) -> int:
+        with store.writing():
+            return int(store.read("files").num_rows)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(read, range(8))) == [0] * 8
 
 
 def test_what_a_lock_file_says_is_not_trusted(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,18 +24,23 @@ class WriterLock:
 
     The holder may take it again, from any thread; it is given back with the last release. The
     system releases it when the process ends, however it ends; the file stays and means nothing.
+
+    Args:
+        folder: the store.
+        prepare: called by whoever takes the lock first, before anyone holds it.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Name the lock of the store in ``folder``; nothing is taken yet."""
+    def __init__(self, folder: Path, prepare: Callable[[], None]) -> None:
+        """Take nothing yet."""
+        self._prepare = prepare
         self._path = folder / _FILE
         self._guard = threading.RLock()
         self._file: IO[str] | None = None
         self._depth = 0
 
     @contextmanager
-    def held(self, *, wait_seconds: float = 0.0) -> Iterator[bool]:
-        """Hold the lock; the value tells whether this holder had it not yet.
+    def held(self, *, wait_seconds: float = 0.0) -> Iterator[None]:
+        """Hold the lock.
 
         Args:
             wait_seconds: how long to wait for another holder before giving up.
@@ -43,18 +48,23 @@ class WriterLock:
         Raises:
             StoreError: another process holds it; the message says which and since when.
         """
-        is_first = self._take(wait_seconds)
+        self._take(wait_seconds)
         try:
-            yield is_first
+            yield
         finally:
             self._release()
 
-    def _take(self, wait_seconds: float) -> bool:
+    def _take(self, wait_seconds: float) -> None:
         with self._guard:
             if self._depth == 0:
-                self._file = self._locked_file(time.monotonic() + wait_seconds)
+                file = self._locked_file(time.monotonic() + wait_seconds)
+                try:
+                    self._prepare()
+                except BaseException:
+                    file.close()
+                    raise
+                self._file = file
             self._depth += 1
-            return self._depth == 1
 
     def _release(self) -> None:
         with self._guard:

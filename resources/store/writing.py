@@ -1,5 +1,6 @@
 """Writing a store: one process at a time, one commit a write."""
 
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -40,7 +41,8 @@ class LanceStore(StoreReader):
     def __init__(self, path: Path) -> None:
         """Name the folder of the store; it is created by the first write."""
         super().__init__(path)
-        self._lock = WriterLock(path)
+        self._lock = WriterLock(path, self._prepare)
+        self._one_at_a_time = threading.RLock()
 
     @contextmanager
     def writing(self, *, wait_seconds: float = 0.0) -> Iterator[None]:
@@ -50,9 +52,13 @@ class LanceStore(StoreReader):
             StoreError: another process writes, the folder cannot be written, or the tables are
                 of a newer version.
         """
-        with self._lock.held(wait_seconds=wait_seconds) as is_first:
-            if is_first:
-                self._prepare()
+        with self._lock.held(wait_seconds=wait_seconds):
+            yield
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Write, while no other thread of this process does."""
+        with self.writing(), self._one_at_a_time:
             yield
 
     def replace_rows(
@@ -79,7 +85,7 @@ class LanceStore(StoreReader):
             SchemaError: rows do not fit the table, or an id comes twice.
             StoreError: the table cannot be written; it is then as it was.
         """
-        with self.writing():
+        with self._turn():
             dataset = self._folder.dataset(table)
             checked = rows.CheckedRows(
                 given_spec(table), IDENTITY[table], lambda b: self._stored(table, b, dataset.schema)
@@ -111,7 +117,7 @@ class LanceStore(StoreReader):
         Raises:
             StoreError: the model was used before with another dimension.
         """
-        with self.writing(), store_errors(self.path, "add a model"):
+        with self._turn(), store_errors(self.path, "add a model"):
             for table in SEARCHED:
                 dataset = self._folder.dataset(table)
                 known = vector_models(dataset.schema).get(model_id)
@@ -137,7 +143,7 @@ class LanceStore(StoreReader):
         Returns:
             Whether every row has one.
         """
-        with self.writing(), store_errors(self.path, "switch to a model"):
+        with self._turn(), store_errors(self.path, "switch to a model"):
             if any(set(self.coverage(table)) - {model_id} for table in SEARCHED):
                 return False
             manifest = self._folder.manifest()
@@ -160,7 +166,7 @@ class LanceStore(StoreReader):
             EmbeddingError: a vector is not finite, not of length one or of a wrong dimension.
             SchemaError: the table has another shape.
         """
-        with self.writing():
+        with self._turn():
             vectors.check_vectors(table, vector_models(self._folder.dataset("chunks").schema))
             dataset = self._folder.dataset("embeddings")
             with store_errors(self.path, "write to table 'embeddings'"):
@@ -172,12 +178,12 @@ class LanceStore(StoreReader):
 
     def fill_vectors(self, table: str, model_id: str) -> int:
         """Copy kept vectors into the rows that lack them, in one commit; return how many did."""
-        with self.writing(), store_errors(self.path, f"fill vectors into table {table!r}"):
+        with self._turn(), store_errors(self.path, f"fill vectors into table {table!r}"):
             return vectors.fill(self._folder.dataset(table), model_id, self.known_vectors)
 
     def index_new_rows(self) -> None:
         """Let the indexes cover all rows; they are found without, only slower."""
-        with self.writing():
+        with self._turn():
             for table in self._folder.specs:
                 with store_errors(self.path, f"index table {table!r}"):
                     indexes.ensure_indexes(table, self._folder.dataset(table))
@@ -196,7 +202,7 @@ class LanceStore(StoreReader):
             The bytes freed.
         """
         freed = 0
-        with self.writing():
+        with self._turn():
             for table in self._folder.specs:
                 with store_errors(self.path, f"optimize table {table!r}"):
                     indexes.compact(self._folder.dataset(table))
@@ -213,7 +219,7 @@ class LanceStore(StoreReader):
 
         Until a state is published for the first time, searches see every write.
         """
-        with self.writing(), store_errors(self.path, f"publish state {name!r}"):
+        with self._turn(), store_errors(self.path, f"publish state {name!r}"):
             versions.publish(self._folder, name, keep=keep)
 
     def rollback(self, name: str) -> None:
@@ -222,7 +228,7 @@ class LanceStore(StoreReader):
         Raises:
             UsageError: there is no such state.
         """
-        with self.writing(), store_errors(self.path, f"go back to state {name!r}"):
+        with self._turn(), store_errors(self.path, f"go back to state {name!r}"):
             versions.rollback(self._folder, name)
 
     def rebuild(self) -> list[str]:
@@ -233,7 +239,7 @@ class LanceStore(StoreReader):
         Returns:
             The tables that were damaged.
         """
-        with self.writing():
+        with self._turn():
             return self._rebuild()
 
     def _prepare(self) -> None:
