@@ -20,6 +20,7 @@ from codelake.languages.roles import Role
 from codelake.measure import count_nws_bytes
 from codelake.parsing import Tree
 
+_MOST_LEVELS: Final = 5000  # opened nodes inside each other; deeper ones are cut as text
 _IGNORED: Final = frozenset({Role.COMMENT, Role.SUFFIX})
 
 
@@ -73,6 +74,7 @@ class CastCutter:
         self._budget = budget
         self._is_gluing = is_gluing
         self._spans: list[Span | None] = []
+        self._depth = 0
 
     def cut(self) -> list[Span]:
         """Return the spans in the order of the text."""
@@ -101,7 +103,8 @@ class CastCutter:
         """Work through the levels with a stack of our own: nesting has no bound."""
         levels = [root]
         while levels:
-            opened = self._fill(levels[-1], is_top=len(levels) == 1)
+            self._depth = len(levels)
+            opened = self._fill(levels[-1], is_top=self._depth == 1)
             if opened is not None:
                 levels.append(opened)
                 continue
@@ -129,13 +132,17 @@ class CastCutter:
                 self._emit(level, child.start_byte, child, is_top=is_top)
                 continue
             unit = self._unit(level, child)
-            if unit.own_size > self._budget and _is_open(unit.node, siblings.tree):
+            if unit.own_size > self._budget and self._can_open(unit.node, siblings.tree):
                 inner = self._siblings(unit.node, siblings.tree)
                 opened = _Level(inner, level.start, unit.core, unit.own, unit.end, len(self._spans))
                 level.advance(unit.end, None)
                 return opened
             self._break(level, unit, is_top=is_top)
         return None
+
+    def _can_open(self, node: tree_sitter.Node, tree: Tree) -> bool:
+        is_leaf = node.child_count == 0 and node.id not in tree.embedded
+        return not is_leaf and self._depth < _MOST_LEVELS
 
     def _unit(self, level: _Level, child: tree_sitter.Node) -> _Unit:
         """Return the first siblings of what is left, as many as no cut may part."""
@@ -231,13 +238,10 @@ class CastCutter:
         if before is None or first is None or before.nws + first.nws > self._budget:
             return
         _extend(before, first)
-        self._spans[at - 1 : at + 1] = [None, before]
-        if parent.first_span == at - 1:
-            parent.first_span = at
-
-
-def _is_open(node: tree_sitter.Node, tree: Tree) -> bool:
-    return node.child_count > 0 or node.id in tree.embedded
+        if at == len(self._spans) - 1:
+            self._spans.pop()
+        else:
+            self._spans[at] = None
 
 
 def _extend(span: Span, after: Span) -> None:

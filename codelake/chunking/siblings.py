@@ -1,10 +1,11 @@
 """The children of one node as a chunker sees them: found by offset, with their roles.
 
-A node may have a hundred thousand children and a chunker looks at a few; asking for the child at
-an offset costs the same wherever it is and makes one Python object instead of all.
+A chunker looks at few of them; asking for the one at an offset makes one Python object, not all.
 """
 
+import functools
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Final
 
@@ -21,32 +22,28 @@ PARTS: Final[dict[int, int]] = {
     Role.SETUP: Parts.SETUP,
 }
 _NEAR: Final = 200  # bytes
+_MANY: Final = 128  # children; asking for one looks at all in front of it
 LEADS: Final = frozenset({Role.COMMENT, Role.PREFIX})
 
 
-_ChildAt = Callable[[int], tree_sitter.Node]
+_ChildAt = Callable[[int], tree_sitter.Node | None]
 
 
 class Siblings:
     """The children of ``node``; ``is_gluing`` off lets a cut be between any two of them."""
 
-    __slots__ = ("_child_at", "_is_gluing", "_role_of", "_roles", "_text", "tree")
+    __slots__ = ("_is_gluing", "_role_of", "_roles", "_text", "at", "tree")
 
     def __init__(self, node: tree_sitter.Node, tree: Tree, text: bytes, *, is_gluing: bool) -> None:
         """Look at the children of ``node``, or of the tree that is embedded in it."""
         inner = tree.embedded.get(node.id) if tree.embedded else None
         self.tree = inner or tree
-        self._child_at: _ChildAt = (inner.root if inner else node).first_child_for_byte  # type: ignore[assignment] # see `at`
+        self.at: _ChildAt = _child_at(inner.root if inner else node)
+        """Return the first child that ends behind an offset, None if there is none."""
         self._roles: Roles = roles_of(self.tree.language)
         self._role_of = self._roles.by_kind.get
         self._text = text
         self._is_gluing = is_gluing
-
-    def at(self, offset: int) -> tree_sitter.Node | None:
-        """Return the first child that ends behind ``offset``."""
-        child = self._child_at(offset)
-        # py-tree-sitter 0.26 answers with a null node where there is none; using it is a crash.
-        return child if child.id else None
 
     def role(self, node: tree_sitter.Node) -> int:
         """Return the :class:`Role` of one of the children."""
@@ -62,13 +59,13 @@ class Siblings:
 
         True says that it is the first behind ``floor``, and that there may be none.
         """
-        child_at, text = self._child_at, self._text
+        child_at, text = self.at, self._text
         while True:
             solid = len(text[floor : node.start_byte].rstrip())
             if not solid:
                 return node, True
             before = child_at(floor + solid - 1)
-            if not before.id or before.id == node.id:  # hidden text, no node, is in front
+            if before is None or before.id == node.id:  # hidden text, no node, is in front
                 return node, True
             if not self.is_glued(before, node):
                 return node, False
@@ -108,3 +105,27 @@ def first_solid(text: bytes, start: int, end: int) -> int:
     """Return where the first character that is no white space stands, ``end`` if there is none."""
     solid = _SOLID.search(text, start, end)
     return solid.start() if solid else end
+
+
+def _child_at(node: tree_sitter.Node) -> _ChildAt:
+    """Return how the children of ``node`` are found: asked for, or listed where they are many."""
+    if node.child_count <= _MANY:
+        return functools.partial(_asked, node.first_child_for_byte)
+    children = node.children
+    ends = [child.end_byte for child in children]
+    return functools.partial(_listed, children, ends)
+
+
+def _asked(
+    first_child_for_byte: Callable[[int], tree_sitter.Node | None], offset: int
+) -> tree_sitter.Node | None:
+    child = first_child_for_byte(offset)
+    # py-tree-sitter 0.26 answers with a null node where there is none; using it is a crash.
+    return child if child is not None and child.id else None
+
+
+def _listed(
+    children: list[tree_sitter.Node], ends: list[int], offset: int
+) -> tree_sitter.Node | None:
+    at = bisect_right(ends, offset)
+    return children[at] if at < len(children) else None
