@@ -159,7 +159,7 @@ class _SnapshotRun:
         for retrieval in self._plan.retrievals:
             models = self._plan.vectors if retrieval.needs_vectors else [None]
             for vectors in models:
-                model_id = vectors.model_id if vectors else ""
+                model_id = "" if vectors is None else vectors.model_id
                 labels = {"retrieval": retrieval.label, "model_id": model_id}
                 yield labels, self._scorer.scores(cut, queries, retrieval, vectors)
 
