@@ -59,6 +59,8 @@ def index(  # noqa: PLR0913 # one parameter an option
         changes |= {"sources.paths": list(sources), "sources.prune": False}
     _quieten(is_verbose=verbose)
     # Dagster takes more than a second to import; a wrong option should not wait for it.
+    from dagster import DagsterExecutionInterruptedError  # noqa: PLC0415
+
     from pipelines.reporters import open_reporter  # noqa: PLC0415
     from pipelines.running import run_index  # noqa: PLC0415
     from pipelines.summary import draw_summary  # noqa: PLC0415
@@ -71,9 +73,12 @@ def index(  # noqa: PLR0913 # one parameter an option
     _require_sources(configuration.load().sources.paths)
     console = Console(stderr=True)
     with open_reporter(console) as listener, reporting_to(listener):
-        summary = run_index(
-            configuration, is_dry=is_dry, log_level="DEBUG" if verbose else "CRITICAL"
-        )
+        try:
+            summary = run_index(
+                configuration, is_dry=is_dry, log_level="DEBUG" if verbose else "CRITICAL"
+            )
+        except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+            raise click.Abort from None
     if as_json:
         print_json(summary.to_dict())
     else:
