@@ -7,12 +7,13 @@ peer's own unit allows. Peers run in this thread: what they start elsewhere is c
 
 import argparse
 import logging
+import os
 from collections.abc import Callable, Mapping
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
 import tree_sitter
 from astchunk import ASTChunkBuilder
-from cocoindex.ops.text import RecursiveSplitter
 from llama_index.core.node_parser import CodeSplitter
 from semble.chunking.chunking import chunk_source
 
@@ -71,7 +72,16 @@ def _cut(
         parsing[name] = parsing.get(name, 0.0) + raw["parse"]
 
 
-_SPLITTER: Final = RecursiveSplitter()
+@cache
+def _splitter() -> Any:  # noqa: ANN401 # the peer has no types
+    os.environ["COCOINDEX_DISABLE_USAGE_TRACKING"] = "1"  # read as it is imported: nothing is sent
+    from cocoindex.ops.text import RecursiveSplitter  # noqa: PLC0415 # after the line above
+
+    return RecursiveSplitter()
+
+
+def _cocoindex(source: Source, text: str) -> object:
+    return _splitter().split(text, 2 * _BUDGET, language=source.language)
 
 
 def _llama_index(source: Source, text: str) -> object:
@@ -91,7 +101,7 @@ def _astchunk(source: Source, text: str) -> object:
 _ARMS: Final[Mapping[str, Cut]] = {
     "codelake": lambda source, _: chunk(source.content, source.language, "cast", _BUDGET),
     "semble": lambda source, text: chunk_source(text, source.path, source.language),
-    "CocoIndex": lambda source, text: _SPLITTER.split(text, 2 * _BUDGET, language=source.language),
+    "CocoIndex": _cocoindex,
     "LlamaIndex": _llama_index,
     "astchunk": _astchunk,
 }
