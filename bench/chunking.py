@@ -42,7 +42,7 @@ def measure(sources: list[Source]) -> list[Figure]:
                 _parse(source)
         with timed(spent, "cast"):
             for source in batch:
-                _cast(source)
+                cut_plainly(source)
         with timed(spent, "cast + symbols"):
             for source in batch:
                 _cast_and_symbols(source)
@@ -61,7 +61,7 @@ def _parse(source: Source) -> tree_sitter.Node:
     return tree_sitter.Parser(language).parse(source.content).root_node
 
 
-def _cast(source: Source) -> list[bytes]:
+def cut_plainly(source: Source) -> list[bytes]:
     """Cut as the paper does: spans and their text, without names, scopes and symbols."""
     root = _parse(source)
     return _cut(source, root)

@@ -17,6 +17,7 @@ from astchunk import ASTChunkBuilder
 from llama_index.core.node_parser import CodeSplitter
 from semble.chunking.chunking import chunk_source
 
+from bench.chunking import cut_plainly
 from bench.figures import Figure, draw
 from bench.measure import timed
 from bench.trees import Source, collect
@@ -99,7 +100,10 @@ def _astchunk(source: Source, text: str) -> object:
 
 
 _ARMS: Final[Mapping[str, Cut]] = {
-    "codelake": lambda source, _: chunk(source.content, source.language, "cast", _BUDGET),
+    "codelake, spans and text": lambda source, _: cut_plainly(source),
+    "codelake, names and scopes too": lambda source, _: chunk(
+        source.content, source.language, "cast", _BUDGET
+    ),
     "semble": lambda source, text: chunk_source(text, source.path, source.language),
     "CocoIndex": _cocoindex,
     "LlamaIndex": _llama_index,
