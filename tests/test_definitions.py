@@ -220,3 +220,16 @@ def test_shifted_definition_keeps_its_length() -> None:
     moved = found.shifted(10)
     assert (moved.start_byte, moved.end_byte, moved.name_byte) == (10, 23, 14)
     assert not moved.is_container
+
+
+def test_names_of_one_statement_share_its_text() -> None:
+    text = b"var a = function () {}, b = function () {};"
+    found = _find(text, "javascript")
+    assert [text[d.start_byte : d.end_byte] for d in found] == [
+        b"var a = function () {},",
+        b"b = function () {};",
+    ]
+
+
+def test_comment_far_before_a_definition_on_one_line_is_not_read() -> None:
+    assert _surface("/* Doc. */" + " " * 5000 + "int x; void f() {}", "c")["f"].doc == ""

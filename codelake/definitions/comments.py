@@ -19,6 +19,10 @@ _DOCSTRING: Final = re.compile(
     rb'[rRuU]{0,2}(?:"""(.*?)"""|\'\'\'(.*?)\'\'\'|"([^"\\\n]*)"|\'([^\'\\\n]*)\')', re.DOTALL
 )
 _STRING_START: Final = re.compile(r"^(?:[a-zA-Z]{0,2}|~[sS])[\"'`]+")
+# How far is looked back, so that a file on one line costs no square of its length.
+_LINE_BYTES: Final = 4096
+_COMMENT_BYTES: Final = 65_536
+_INNER_OPENINGS: Final = 16
 _BANNER_BYTES: Final = 4096  # a licence banner stands at the top
 
 
@@ -43,15 +47,16 @@ def find_doc(text: bytes, start: int, rules: Rules) -> str:
     A blank line separates, a comment behind code belongs to that code, and a licence banner
     documents no definition.
     """
-    end = text.rfind(b"\n", 0, start)
-    before = text[end + 1 : start]
+    end = text.rfind(b"\n", max(start - _LINE_BYTES, 0), start)
+    before = text[max(end + 1, start - _LINE_BYTES) : start]
     if before and not before.isspace():
         if not before.rstrip().endswith(rules.comment_ends):
             return ""
         end = start
     if end <= 0:
         return ""
-    previous = text[text.rfind(b"\n", 0, end) + 1 : end].strip()
+    low = max(end - _LINE_BYTES, 0)
+    previous = text[max(text.rfind(b"\n", low, end) + 1, low) : end].strip()
     if not previous:
         return ""
     if previous.startswith(rules.line_comments):
@@ -75,7 +80,8 @@ def comments_start(text: bytes, end: int, rules: Rules) -> int:
 
 def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:
     lines: list[str] = []
-    while end > 0:
+    least = end - _COMMENT_BYTES
+    while end > max(least, 0):
         start = text.rfind(b"\n", 0, end) + 1
         line = text[start:end].strip()
         if not line.startswith(marks):
@@ -92,13 +98,12 @@ def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:
 
 
 def _block_doc(text: bytes, end: int, rules: Rules) -> str:
+    start = stop = -1
     for opening, closing in rules.block_comments:
-        stop = text.rfind(closing, 0, end)
-        if stop < 0 or not text[stop + len(closing) : end].strip():
+        stop = text.rfind(closing, max(end - _LINE_BYTES, 0), end)
+        if stop >= 0 and not text[stop + len(closing) : end].strip():
             start = _block_start(text, stop, opening)
             break
-    else:
-        return ""
     if start < 0:
         return ""
     raw = text[start + len(opening) : stop].strip(b"*!").decode("utf-8", "replace")
@@ -110,15 +115,17 @@ def _block_doc(text: bytes, end: int, rules: Rules) -> str:
 
 def _block_start(text: bytes, stop: int, opening: bytes) -> int:
     """Return where the comment that closes at ``stop`` opens, -1 if code stands before it."""
-    start = text.rfind(opening, 0, stop)
-    while start >= 0:
-        line_start = text.rfind(b"\n", 0, start) + 1
-        before = text[line_start:start].strip()
+    low = max(stop - _COMMENT_BYTES, 0)
+    start = text.rfind(opening, low, stop)
+    for _ in range(_INNER_OPENINGS):
+        if start < 0:
+            break
+        before = text[max(text.rfind(b"\n", low, start) + 1, low) : start].strip()
         if not before:
             return start
         if opening not in before and text.find(b"\n", start, stop) < 0:
-            return -1  # a remark behind code on the line above
-        start = text.rfind(opening, 0, start)
+            break  # a remark behind code on the line above
+        start = text.rfind(opening, low, start)
     return -1
 
 

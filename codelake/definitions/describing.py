@@ -15,7 +15,7 @@ from codelake.definitions.signatures import fold_signature, read_prefix, read_re
 
 _LEVELS: Final = 64  # deeper nesting is no program; keeps names short on hostile input
 _NAME_BYTES: Final = 512  # a longer "name" is a parse gone wrong
-_PREFIX_BYTES: Final = 4096  # more than this in front of a name is no declaration either
+_PREFIX_BYTES: Final = 4096  # more than this before or behind a name is no declaration either
 _BLANK: Final = frozenset(b" \t\r\n")
 _NAMELESS: Final = frozenset({"scope", "space"})  # names others stand under, no symbols
 _BETWEEN_CLAUSES: Final = b" \t\r\n.;"
@@ -137,12 +137,12 @@ class _Description:
         parameters = "[]"
         if after_name < 0 and kind in _CALLABLE and language.parameters != "none":
             after_name, after = self._find_parameters(name_end, stop)
-        if after_name >= 0:
+        if after_name >= 0 and after - after_name <= _PREFIX_BYTES:
             parameters = parse_parameters(
                 cut[after_name:after], language.parameters if kind != "macro" else "name"
             )
             if language.returns == "after" and stop > after:
-                returns = read_returns(cut[after:stop])
+                returns = read_returns(cut[after : min(stop, after + _PREFIX_BYTES)])
             if language.generator == "yield" and text.find(b"yield", stop, end) >= 0:
                 modifiers = (*modifiers, "generator")
         name = hierarchy[-1]
@@ -168,7 +168,7 @@ class _Description:
                 end,
                 name_start,
                 doc or self._doc(start, own_start),
-                fold_signature(cut[own_start:stop]),
+                fold_signature(cut[own_start : min(stop, own_start + _PREFIX_BYTES)]),
                 decorators,
                 parameters,
                 returns,

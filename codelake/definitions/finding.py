@@ -7,6 +7,7 @@ function is looked into just where its bytes hold a keyword that opens a nested 
 
 from bisect import bisect_left
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import tree_sitter
@@ -83,7 +84,7 @@ class Search:
                 handlers[pattern](pattern, captures)
         if self._rules.rest_kinds:
             self._close_rests()
-        return sorted(self.spans.values())
+        return _share(sorted(self.spans.values()))
 
     def _close_rests(self) -> None:
         """Let what has no end of its own (``package x;``) reach to the next of its kind."""
@@ -220,3 +221,15 @@ class Search:
 
 def _text_of(node: tree_sitter.Node, text: bytes) -> str:
     return text[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+
+def _share(spans: list[Span]) -> list[Span]:
+    """Give each name of one statement (``var a = 1, b = 2``) the part from it to the next."""
+    shared = [i for i, (a, b) in enumerate(pairwise(spans)) if a[:2] == b[:2]]
+    if not shared:
+        return spans
+    for i in reversed(shared):
+        following = spans[i + 1]
+        spans[i] = spans[i]._replace(negative_end=-following.name_start)
+        spans[i + 1] = following._replace(start=following.name_start)
+    return sorted(spans)
