@@ -77,7 +77,7 @@ class StaticEmbedder:
         stream, start = iter(texts), 0
         while batch := list(islice(stream, _PART_TEXTS)):
             rows = self.token_ids(batch)
-            vectors = [_add_up(row[: self.max_tokens], weight) for row in rows]
+            vectors = [add_up(row[: self.max_tokens], weight) for row in rows]
             answer = unit_vectors(vectors, DIMENSION)
             cut = tuple(i for i, row in enumerate(rows) if len(row) > self.max_tokens)
             self.usage.texts += len(batch)
@@ -119,8 +119,8 @@ def _load_table() -> TokenTable:
     return TokenTable(vectors, arrays["query_weight"], arrays["document_weight"])
 
 
-def _add_up(ids: Sequence[int], weight: Array) -> Array:
-    """Add the vectors of a text; a token that stands there four times counts twice."""
+def add_up(ids: Sequence[int], weight: Array) -> Array:
+    """Add up the vectors of a text; a token that stands there four times counts twice."""
     tokens, counts = np.unique(np.array(ids), return_counts=True)
     weights = weight[tokens] * np.sqrt(counts, dtype=np.float32)
     if not weights.any():  # no word at all: better its punctuation than no vector
