@@ -19,6 +19,9 @@ from resources.store.predicates import groups_of, is_one_of
 # dimensions, while a million rows stay sixteen fragments.
 FRAGMENT_ROWS: Final = 65_536
 
+# Reading every id is faster than looking up more than this part of them.
+SCAN_FACTOR: Final = 8
+
 SEPARATOR: Final = "\0"  # in no repository name and no path
 
 Prepare = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -121,21 +124,24 @@ def find_rows(
     dataset: lance.LanceDataset, identity: Sequence[str], keys: pa.Array
 ) -> NDArray[np.uint64]:
     """Return the addresses of the rows with these keys, as :func:`joined_key` makes them."""
-    if not len(keys):
+    stored = dataset.count_rows()
+    if not len(keys) or not stored:
         return np.empty(0, np.uint64)
-    if len(identity) == 1:
-        found = [
-            dataset.to_table(columns=[], filter=predicate, with_row_address=True)["_rowaddr"]
-            for predicate in groups_of(identity[0], keys.to_pylist())
-        ]
+    if len(keys) * SCAN_FACTOR > stored:
+        predicates: Iterable[str | None] = [None]
+    elif len(identity) == 1:
+        predicates = groups_of(identity[0], keys.to_pylist())
     else:
-        firsts = pc.unique(pc.list_element(pc.split_pattern(keys, SEPARATOR), 0)).to_pylist()
-        found = []
-        for predicate in groups_of(identity[0], firsts):
-            near = dataset.to_table(columns=list(identity), filter=predicate, with_row_address=True)
+        firsts = pc.list_element(pc.split_pattern(keys, SEPARATOR), 0)
+        predicates = groups_of(identity[0], pc.unique(firsts).to_pylist())
+    found = [np.empty(0, np.uint64)]
+    for predicate in predicates:
+        for near in dataset.to_batches(
+            columns=list(identity), filter=predicate, with_row_address=True
+        ):
             wanted = pc.is_in(joined_key(near, identity), value_set=keys)
-            found.append(near["_rowaddr"].filter(wanted))
-    return np.concatenate([column.to_numpy() for column in found])
+            found.append(near.column("_rowaddr").filter(wanted).to_numpy())
+    return np.concatenate(found)
 
 
 def find_repositories(

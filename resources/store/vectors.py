@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 from codelake.errors import EmbeddingError
 from codelake.schemas import EMBEDDINGS
 from resources.store.predicates import GROUP_VALUES, HAS_TEXT, all_of, differs, equals, is_one_of
+from resources.store.rows import SCAN_FACTOR
 from resources.store.specs import MODEL_COLUMN, vector_column
 
 # float16 keeps three digits: a unit vector's length comes back within this of one.
 _LENGTH_TOLERANCE: Final = 0.01
 _PENDING_ROWS: Final = 1024
-
-# Reading every hash is faster than looking up more than this part of them.
-_SCAN_FACTOR: Final = 8
 
 Vectors = NDArray[np.float16]
 Lookup = Callable[[str, Sequence[str]], tuple[NDArray[np.bool_], Vectors]]
@@ -125,7 +123,7 @@ def unknown_hashes(dataset: lance.LanceDataset, model_id: str, hashes: pa.Array)
     stored = dataset.count_rows()
     if not stored or not len(wanted):
         return wanted
-    if len(wanted) * _SCAN_FACTOR > stored:
+    if len(wanted) * SCAN_FACTOR > stored:
         parts = dataset.to_batches(columns=["text_hash"], filter=equals("model_id", model_id))
     else:
         filters = (_of_model(model_id, group.to_pylist()) for group in _groups(wanted))
