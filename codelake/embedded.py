@@ -74,7 +74,8 @@ def find_injections(root: tree_sitter.Node, text: bytes, language: str) -> list[
     joined: dict[str, list[tree_sitter.Range]] = {}
     for rule, host, content in _contents(root, language):
         inner = _language_of(rule, host, text)
-        if grammar(inner) is None or content.end_byte <= content.start_byte:
+        # A document in a document shows how documents are written: its headings are none.
+        if inner == language or grammar(inner) is None or content.end_byte <= content.start_byte:
             continue
         if rule.is_joined:
             joined.setdefault(inner, []).append(content.range)

@@ -41,6 +41,9 @@ _COOKIE: Final = re.compile(rb"(?:#|//|--|;|%|/\*|<!--|\A\")[^\n]{0,200}?coding[
 _COOKIE_LINES: Final = 2
 _MARKUP: Final = frozenset({"html", "vue", "svelte", "php", "embeddedtemplate"})
 _HALF: Final = 0.5
+_WESTERN: Final = frozenset({"cp1250", "cp1252", "cp1254"})  # letters like each other's
+_HIGH: Final = bytes(range(0x80, 0x100))
+_LEAST_HIGH: Final = 3  # bytes beyond ASCII: fewer tell nothing
 # The encodings source files are found in; the rest of Python's are look-alikes of these.
 _GUESSED: Final = [
     "cp1252", "cp1250", "cp1251", "koi8_r", "cp866", "cp1253", "cp1255", "cp1256", "cp1254",
@@ -82,7 +85,8 @@ def decode(content: bytes, language: str = "") -> Decoded:
     except UnicodeDecodeError:
         pass
     else:
-        return _BINARY if _is_noise(content, _MOST_CONTROLS) else _utf8(text, content, language)
+        is_noise = _is_noise(content, _MOST_CONTROLS)
+        return _without_mark(content) if is_noise else _utf8(text, content, language)
     if _is_noise(content, _MOST_CONTROLS_LEGACY):
         return _without_mark(content)
     return _by_declaration(content, language) or _by_guess(content)
@@ -155,10 +159,15 @@ def _by_declaration(content: bytes, language: str) -> Decoded | None:
 
 def _by_guess(content: bytes) -> Decoded:
     """Ask charset-normalizer; what it does not know is Windows-1252, or Latin-1 for its holes."""
-    best = charset_normalizer.from_bytes(content[:_GUESS_BYTES], cp_isolation=_GUESSED).best()
+    high = len(content) - len(content.translate(None, _HIGH))
+    head = content[:_GUESS_BYTES]
+    best = None
+    if high >= _LEAST_HIGH:
+        best = charset_normalizer.from_bytes(head, cp_isolation=_GUESSED).best()
     if best is not None and not _is_western(content, best.encoding, best.could_be_from_charset):
         certainty = (1.0 - best.chaos) * (1.0 + best.coherence) / 2
-        decoded = _try(content, best.encoding, certainty)
+        guess = "cp1250" if best.encoding in _WESTERN else best.encoding
+        decoded = _try(content, guess, certainty)
         if decoded is not None:
             return decoded
     for encoding in ("cp1252", "iso-8859-1"):
@@ -170,9 +179,7 @@ def _by_guess(content: bytes) -> Decoded:
 
 def _is_western(content: bytes, guess: str, as_likely: list[str]) -> bool:
     """Prefer Windows-1252, the most common by far, where little speaks against it."""
-    if "cp1252" in as_likely:
-        return True
-    if guess not in {"cp1250", "cp1254"}:
+    if "cp1252" not in as_likely and guess not in _WESTERN:
         return False
     western = _try(content, "cp1252", _HALF)
     return western is not None and not _SYMBOL_IN_WORD.search(western.text)

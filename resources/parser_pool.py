@@ -170,6 +170,10 @@ class ParserPool:
         while self._workers:
             self._workers.pop().end()
 
+    def process_ids(self) -> list[int]:
+        """Return the ids of the processes that run."""
+        return [worker.process.pid for worker in self._workers]
+
     def map(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the syntax rows of each batch, in order; few batches are held at a time."""
         source = iter(batches)

@@ -11,6 +11,7 @@ from codelake.languages import LANGUAGES
 from codelake.measure import is_blank
 
 _INNER: Final = frozenset({"variable", "constant", "field", "property", "enum_member", "key"})
+_HEAD: Final = Parts.IMPORT | Parts.PACKAGE  # stands at the head of a file
 _OUTER: Final = frozenset({"module", "namespace", "package", "section"})
 
 
@@ -89,8 +90,9 @@ def _between(source: Source, start: int, end: int) -> list[Span]:
         return []
     cuts: list[tuple[int, int]] = []
     for at, parts in _statements(source, start, end):
-        is_import = parts in {Parts.IMPORT, Parts.PACKAGE}
-        if not cuts or is_import != (cuts[-1][1] in {Parts.IMPORT, Parts.PACKAGE}):
+        if cuts and bool(parts & _HEAD) == bool(cuts[-1][1] & _HEAD):
+            cuts[-1] = (cuts[-1][0], cuts[-1][1] | parts)
+        else:
             cuts.append((at, parts))
     starts = [start, *(at for at, _ in cuts[1:])]
     kinds = [parts for _, parts in cuts] or [Parts.OTHER]

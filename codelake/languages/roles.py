@@ -53,12 +53,7 @@ def roles_of(language: str) -> Roles:
     """Return the roles of ``language``, which has a grammar."""
     sources = (("patterns", Role.IMPORT), ("setup_patterns", Role.SETUP))
     patterns = [(_tables()[table].get(language), role) for table, role in sources]
-    # A word ends behind the pattern, or the bracket of a call does.
-    compiled = [
-        (re.compile(rb"(?:%s)(?:\b|(?<=\())" % source.encode()), role)
-        for source, role in patterns
-        if source
-    ]
+    compiled = [(re.compile(source.encode()), role) for source, role in patterns if source]
     return Roles(_roles_by_kind(language), tuple(compiled))
 
 
@@ -98,4 +93,6 @@ def _role(kind: str, language: str, *, is_named: bool) -> Role:
     for role in (Role.PREFIX, Role.IMPORT, Role.PACKAGE):
         if kind in every[{"IMPORT": "imports"}.get(role.name, role.name.lower())]:
             return role
+    if kind in every["closers"]:
+        return Role.SUFFIX
     return Role.COMMENT if "comment" in kind else Role.OTHER
