@@ -36,7 +36,7 @@ from pipelines.mcp_answers import (
     found_code,
     outline_entry,
 )
-from resources.store import LanceStore
+from resources.store import LanceStore, LanceTables
 
 _INSTRUCTIONS: Final = (
     "Search an index of source code. code_search takes several questions at once, in words or as "
@@ -59,9 +59,9 @@ Globs = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lake:
-    """What the tools search: a store, opened anew for each call so that new rows are seen.
+    """What the tools search: a store, as its last run left it at each call.
 
     Args:
         repositories: the only ones that may be seen; empty means all.
@@ -72,6 +72,15 @@ class Lake:
     settings: SearchSettings
     reranker: Reranker | None = None
     repositories: tuple[str, ...] = ()
+    _kept: LanceTables | None = None
+
+    def tables(self) -> LanceTables:
+        """Return the tables as they are now; unchanged ones are kept, with what they hold."""
+        now, kept = self.store.search_tables(), self._kept
+        if kept and (kept.versions, kept.model_id) == (now.versions, now.model_id):
+            return kept
+        self._kept = now
+        return now
 
     def allowed(self, asked: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the repositories to search.
@@ -106,7 +115,7 @@ class Lake:
         )
         answer = search(
             queries,
-            tables=self.store.search_tables(),
+            tables=self.tables(),
             embedder=self.embedder,
             reranker=self.reranker,
             mode=mode,
@@ -130,7 +139,7 @@ class Lake:
             path,
             line,
             repository=name,
-            tables=self.store.search_tables(),
+            tables=self.tables(),
             k=k,
             filters=filters,
             settings=self.settings,
@@ -141,7 +150,7 @@ class Lake:
     def show_symbol(self, symbol_id: str) -> ShownSymbol:
         """Read one result whole, with its class, its neighbours and the outline of its file."""
         filters = Filters(self.allowed())
-        shown = show(symbol_id, tables=self.store.search_tables(), filters=filters)
+        shown = show(symbol_id, tables=self.tables(), filters=filters)
         return ShownSymbol(
             hit=found_code(shown.hit),
             enclosing=[outline_entry(o) for o in shown.enclosing],
@@ -165,7 +174,7 @@ class Lake:
     def index_status(self) -> IndexStatus:
         """Tell how much is indexed and how many rows have a vector."""
         counts = self.store.summary()
-        tables = self.store.search_tables()
+        tables = self.tables()
         models = [tables.coverage(table) for table in ("chunks", "symbols")]
         return IndexStatus(
             repositories=counts["repositories"],

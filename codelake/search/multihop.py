@@ -46,6 +46,8 @@ class Walk:
     pool: list[Candidate] = field(default_factory=list)
     _seen: set[Key] = field(default_factory=set)
     _expanded: set[Key] = field(default_factory=set)
+    _ranked: list[Candidate] = field(default_factory=list)
+    _texts: dict[str, str] = field(default_factory=dict)
     _end: float = 0.0
 
     def run(self, first: Sequence[Candidate]) -> str:
@@ -70,26 +72,22 @@ class Walk:
         new = self._neighbours(seeds[: self.settings.seeds])
         if not new:
             return "nothing-new"
-        watched = self._best()[:_WATCHED]
+        watched = self._ranked[:_WATCHED]
         before = [c.signals["rerank"] for c in watched]
         self.pool += new
         if not self._rerank():
             return "time"
         return "score-drop" if self._has_dropped(watched, before) else None
 
-    def _best(self) -> list[Candidate]:
-        scored = (c for c in self.pool if "rerank" in c.signals)
-        return sorted(scored, key=lambda c: (-c.signals["rerank"], *c.order[1:]))
-
     def _seeds(self) -> list[Candidate]:
         high = self.settings.high_score
         return [
-            c for c in self._best() if c.signals["rerank"] >= high and c.key not in self._expanded
+            c for c in self._ranked if c.signals["rerank"] >= high and c.key not in self._expanded
         ]
 
     def _has_dropped(self, watched: Sequence[Candidate], before: Sequence[float]) -> bool:
         by_candidate = [c.signals["rerank"] for c in watched]
-        by_rank = [c.signals["rerank"] for c in self._best()[: len(before)]]
+        by_rank = [c.signals["rerank"] for c in self._ranked[: len(before)]]
         drop = self.settings.score_drop
         return any(
             old - min(same, rank) >= drop - 1e-9
@@ -140,21 +138,31 @@ class Walk:
     def _rerank(self) -> bool:
         """Score the whole pool against the question; False if time ran out before the end."""
         size = self.settings.batch
-        ordered = [*self._best(), *(c for c in self.pool if "rerank" not in c.signals)]
+        ordered = [*self._ranked, *(c for c in self.pool if "rerank" not in c.signals)]
+        is_whole = True
         for start in range(0, len(ordered), size):
             if start and self.clock() >= self._end:
-                return False
-            batch = ordered[start : start + size]
-            scores = self.reranker.rerank(self.query, [reranked_text(c) for c in batch])
-            if len(scores) != len(batch) or not np.all(np.isfinite(scores)):
-                message = (
-                    f"reranker {self.reranker.model_id!r} answered {len(batch)} texts with "
-                    f"{len(scores)} scores, or with scores that are no numbers"
-                )
-                raise EmbeddingError(message)
-            for candidate, score in zip(batch, scores, strict=True):
-                candidate.signals["rerank"] = float(score)
-        return True
+                is_whole = False
+                break
+            self._score(ordered[start : start + size])
+        scored = (c for c in ordered if "rerank" in c.signals)
+        # Stable: what ties stays in the order it was found in, which is always the same.
+        self._ranked = sorted(scored, key=lambda c: -c.signals["rerank"])
+        return is_whole
+
+    def _score(self, batch: Sequence[Candidate]) -> None:
+        for candidate in batch:
+            if candidate.id not in self._texts:
+                self._texts[candidate.id] = reranked_text(candidate)
+        scores = self.reranker.rerank(self.query, [self._texts[c.id] for c in batch])
+        if len(scores) != len(batch) or not np.all(np.isfinite(scores)):
+            message = (
+                f"reranker {self.reranker.model_id!r} answered {len(batch)} texts with "
+                f"{len(scores)} scores, or with scores that are no numbers"
+            )
+            raise EmbeddingError(message)
+        for candidate, score in zip(batch, scores, strict=True):
+            candidate.signals["rerank"] = float(score)
 
 
 def reranked_text(candidate: Candidate) -> str:

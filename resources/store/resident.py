@@ -21,6 +21,7 @@ RESIDENT_ROWS: Final = 50_000
 
 # Digits of a cosine that count. Sums of 384 products differ beyond them with the order of adding.
 _DIGITS: Final = 6
+_TIE: Final = 2e-6
 
 Allowed = NDArray[np.bool_] | None
 """Which rows a filter lets through, by position; None for all."""
@@ -45,20 +46,32 @@ class ResidentVectors:
         order = pc.sort_indices(ids)
         self.ids = ids.take(order)
         self._vectors = np.ascontiguousarray(vectors[order.to_numpy()])
+        self._positions: dict[str, int] = {}
 
     def nearest(self, query: NDArray[np.float32], k: int, allowed: Allowed) -> pa.Table:
         """Return the ids and cosines of the ``k`` nearest rows, best first, ties by id."""
         # Row by row: a matrix product would keep every core busy for a fifth of the speed.
-        scores = np.vecdot(self._vectors, query).astype(np.float64).round(_DIGITS)
+        scores = np.vecdot(self._vectors, query)
         if allowed is not None:
-            scores[~allowed] = -np.inf
-        count = min(k, int(np.isfinite(scores).sum()))
+            scores = np.where(allowed, scores, np.float32(-np.inf))
+        count = min(k, len(scores) if allowed is None else int(allowed.sum()))
         if not count:
             return pa.table({"id": pa.array([], pa.string()), "score": pa.array([], pa.float64())})
         least = np.partition(scores, len(scores) - count)[len(scores) - count]
-        among = np.flatnonzero(scores >= least)
-        best = among[np.argsort(-scores[among], kind="stable")][:count]
-        return pa.table({"id": self.ids.take(pa.array(best)), "score": scores[best]})
+        among = np.flatnonzero(scores >= least - _TIE)
+        rounded = scores[among].astype(np.float64).round(_DIGITS)
+        best = np.argsort(-rounded, kind="stable")[:count]
+        return pa.table({"id": self.ids.take(pa.array(among[best])), "score": rounded[best]})
+
+    def with_ids(self, ids: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of these rows, in their order; zeros where there is none."""
+        if not self._positions:
+            self._positions.update({i: n for n, i in enumerate(self.ids.to_pylist())})
+        result = np.zeros((len(ids), self._vectors.shape[1]), np.float32)
+        for row, row_id in enumerate(ids):
+            if row_id in self._positions:
+                result[row] = self._vectors[self._positions[row_id]]
+        return result
 
 
 class ResidentRows:

@@ -176,6 +176,8 @@ class LanceTables:
         if dimension is None:
             return np.zeros((len(ids), 0), np.float32)
         column = vector_column(model_id)
+        if resident := self._residents.get(table):
+            return resident.vectors(column).with_ids(ids)
         found = self._by_ids(table, ids, [SEARCHED[table], column])
         found = found.filter(pc.is_valid(found[column]))
         places = pc.index_in(pa.array(ids, pa.string()), found[SEARCHED[table]].combine_chunks())
