@@ -47,16 +47,17 @@ def find_doc(text: bytes, start: int, rules: Rules) -> str:
     A blank line separates, a comment behind code belongs to that code, and a licence banner
     documents no definition.
     """
-    end = text.rfind(b"\n", max(start - _LINE_BYTES, 0), start)
-    before = text[max(end + 1, start - _LINE_BYTES) : start]
+    low = start - _LINE_BYTES if start > _LINE_BYTES else 0
+    end = text.rfind(b"\n", low, start)
+    before = text[end + 1 if end >= 0 else low : start]
     if before and not before.isspace():
         if not before.rstrip().endswith(rules.comment_ends):
             return ""
         end = start
     if end <= 0:
         return ""
-    low = max(end - _LINE_BYTES, 0)
-    previous = text[max(text.rfind(b"\n", low, end) + 1, low) : end].strip()
+    low = end - _LINE_BYTES if end > _LINE_BYTES else 0
+    previous = text[text.rfind(b"\n", low, end) + 1 or low : end].strip()
     if not previous:
         return ""
     if previous.startswith(rules.line_comments):

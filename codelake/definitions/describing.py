@@ -126,9 +126,8 @@ class _Description:
             start = self._line_start(start)
         while text[end - 1] in _BLANK and end > name_end:
             end -= 1
-        decorators, modifiers, returns = read_prefix(
-            cut[max(start, name_start - _PREFIX_BYTES) : name_start], language.name
-        )
+        low = start if name_start - start < _PREFIX_BYTES else name_start - _PREFIX_BYTES
+        decorators, modifiers, returns = read_prefix(cut[low:name_start], language.name)
         stop = body_start
         if body_start < name_end:
             stop = self._declaration_end(span, end, kind)
@@ -156,6 +155,10 @@ class _Description:
         elif rules.doc_before is not None:
             found = rules.doc_before.search(text, start, own_start)
             doc = clean_string(found[1].decode("utf-8", "replace")) if found else ""
+        if not doc:
+            doc = find_doc(text, start, rules)
+            if not doc and search.decorators and start != own_start:
+                doc = find_doc(text, own_start, rules)  # between attributes and definition
         if len(name) != name_end - name_start:
             name_start = _name_byte(text, name, name_start, name_end)
         return _make(
@@ -167,8 +170,14 @@ class _Description:
                 start,
                 end,
                 name_start,
-                doc or self._doc(start, own_start),
-                fold_signature(cut[own_start : min(stop, own_start + _PREFIX_BYTES)]),
+                doc,
+                fold_signature(
+                    cut[
+                        own_start : stop
+                        if stop - own_start < _PREFIX_BYTES
+                        else own_start + _PREFIX_BYTES
+                    ]
+                ),
                 decorators,
                 parameters,
                 returns,
@@ -202,13 +211,6 @@ class _Description:
             if depth == 0:
                 return opening.end() - 1, bracket.end()
         return -1, -1
-
-    def _doc(self, start: int, own_start: int) -> str:
-        """Return the comment above a definition, or between its attributes and itself."""
-        doc = find_doc(self._text, start, self._rules)
-        if not doc and start != own_start and self._search.decorators:
-            return find_doc(self._text, own_start, self._rules)
-        return doc
 
     def _declaration_end(self, span: Span, end: int, kind: str) -> int:
         """Return where a declaration without body stops: where its line or its parameters do."""

@@ -225,7 +225,7 @@ def _text_of(node: tree_sitter.Node, text: bytes) -> str:
 
 def _share(spans: list[Span]) -> list[Span]:
     """Give each name of one statement (``var a = 1, b = 2``) the part from it to the next."""
-    shared = [i for i, (a, b) in enumerate(pairwise(spans)) if a[:2] == b[:2]]
+    shared = [i for i, (a, b) in enumerate(pairwise(spans)) if a[0] == b[0] and a[1] == b[1]]
     if not shared:
         return spans
     for i in reversed(shared):
