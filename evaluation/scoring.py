@@ -35,8 +35,8 @@ class Retrieval:
     @property
     def label(self) -> str:
         """Return the name tables use; :func:`parse_retrievals` reads it back."""
-        is_default = self.mode != "hybrid" or self.dense_weight == DENSE_WEIGHT
-        return self.mode if is_default else f"hybrid:{self.dense_weight:g}"
+        # The weight is part of the name: the product's default is a setting that changes.
+        return f"hybrid:{self.dense_weight:g}" if self.mode == "hybrid" else self.mode
 
     @property
     def needs_vectors(self) -> bool:

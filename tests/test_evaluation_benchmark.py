@@ -17,7 +17,7 @@ from codelake.chunking import CHUNKERS, chunk
 from codelake.chunking.batches import chunk_batch
 from codelake.errors import UsageError
 from codelake.schemas import FILES
-from codelake.settings import EmbeddingSettings, Settings, merge_settings
+from codelake.settings import EmbeddingSettings, SearchSettings, Settings, merge_settings
 from codelake.syntax import syntax_batch
 from evaluation.arms import Arm, Cutter, chunker_version, parse_arms
 from evaluation.benchmark import CUTS, ROWS
@@ -117,7 +117,7 @@ def test_words_find_the_function_that_has_them(found: Evaluation) -> None:
 
 
 def test_mapping_by_lines_changes_nothing_for_blocks_of_fifty(found: Evaluation) -> None:
-    for retrieval in ("bm25", "dense", "hybrid"):
+    for retrieval in {row["retrieval"] for row in found.results.rows}:
         direct = _mean(found, "lines:50", retrieval, "recall@5")
         assert _mean(found, "lines:50", retrieval, "line_max_recall@5") == direct
         assert _mean(found, "lines:50", retrieval, "line_mean_recall@5") == direct
@@ -241,8 +241,9 @@ def test_unknown_retrievals_are_explained(name: str) -> None:
 
 
 def test_retrievals_are_read_from_their_labels() -> None:
-    found = parse_retrievals(["bm25", "hybrid", "hybrid:0.5", "hybrid"])
-    assert [r.label for r in found] == ["bm25", "hybrid", "hybrid:0.5"]
+    default = f"hybrid:{SearchSettings().dense_weight:g}"
+    found = parse_retrievals(["bm25", "hybrid", "hybrid:0.25", default])
+    assert [r.label for r in found] == ["bm25", default, "hybrid:0.25"]
     assert [r.needs_vectors for r in found] == [False, True, True]
 
 
