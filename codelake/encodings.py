@@ -170,10 +170,12 @@ def _by_guess(content: bytes) -> Decoded:
         decoded = _try(content, guess, certainty)
         if decoded is not None:
             return decoded
-    for encoding in ("cp1252", "iso-8859-1"):
-        decoded = _try(content, encoding, _HALF)
-        if decoded is not None:
-            return decoded
+    western = _try(content, "cp1252", _HALF)
+    if western is not None and _SYMBOL_IN_WORD.search(western.text):
+        western = _try(content, "cp1250", _HALF) or western
+    western = western or _try(content, "iso-8859-1", _HALF)
+    if western is not None:
+        return western
     return _BINARY  # not reached: Latin-1 has a letter for each byte
 
 
