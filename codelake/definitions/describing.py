@@ -113,7 +113,7 @@ class _Description:
             return "constant", parts if raw.isupper() and len(raw) > 1 else ()
         return kind, parts
 
-    def _define(  # noqa: C901, PLR0912 # runs for each symbol of a corpus, where calls are dear
+    def _define(  # noqa: C901 # runs for each symbol of a corpus, where calls are dear
         self, span: Span, kind: str, hierarchy: tuple[str, ...], receiver: str
     ) -> Definition:
         own_start, own_end, name_start, _, name_end, after_name, after, body_start, _ = span
@@ -137,9 +137,8 @@ class _Description:
         if after_name < 0 and kind in _CALLABLE and language.parameters != "none":
             after_name, after = self._find_parameters(name_end, stop)
         if after_name >= 0 and after - after_name <= _PREFIX_BYTES:
-            parameters = parse_parameters(
-                cut[after_name:after], language.parameters if kind != "macro" else "name"
-            )
+            style = language.parameters if kind != "macro" else "name"
+            parameters = parse_parameters(cut[after_name:after], style)
             if language.returns == "after" and stop > after:
                 returns = read_returns(cut[after : min(stop, after + _PREFIX_BYTES)])
             if language.generator == "yield" and text.find(b"yield", stop, end) >= 0:
@@ -147,45 +146,17 @@ class _Description:
         name = hierarchy[-1]
         if language.visibility:
             modifiers = _with_visibility(name, modifiers, language.visibility)
-        doc = ""
-        if body_start >= 0 and language.docstring == "inside":
-            doc = find_docstring(text, body_start)
-        elif own_start in search.docs:
-            doc = clean_string(search.docs[own_start])
-        elif rules.doc_before is not None:
-            found = rules.doc_before.search(text, start, own_start)
-            doc = clean_string(found[1].decode("utf-8", "replace")) if found else ""
-        if not doc:
-            doc = find_doc(text, start, rules)
-            if not doc and search.decorators and start != own_start:
-                doc = find_doc(text, own_start, rules)  # between attributes and definition
         if len(name) != name_end - name_start:
             name_start = _name_byte(text, name, name_start, name_end)
-        return _make(
-            Definition,
-            (
-                kind,
-                name,
-                hierarchy,
-                start,
-                end,
-                name_start,
-                doc,
-                fold_signature(
-                    cut[
-                        own_start : stop
-                        if stop - own_start < _PREFIX_BYTES
-                        else own_start + _PREFIX_BYTES
-                    ]
-                ),
-                decorators,
-                parameters,
-                returns,
-                modifiers,
-                receiver,
-                language.name,
-            ),
-        )
+        signature_end = own_start + _PREFIX_BYTES
+        # fmt: off
+        return _make(Definition, (
+            kind, name, hierarchy, start, end, name_start,
+            self._doc(start, own_start, body_start),
+            fold_signature(cut[own_start : min(stop, signature_end)]),
+            decorators, parameters, returns, modifiers, receiver, language.name,
+        ))
+        # fmt: on
 
     def _text_end(self, stop: int) -> int:
         while stop and self._text[stop - 1] in _BLANK:
@@ -194,7 +165,8 @@ class _Description:
 
     def _line_start(self, start: int) -> int:
         """Return where the words before a definition begin that its grammar leaves out of it."""
-        line_start = self._text.rfind(b"\n", 0, start) + 1
+        low = max(start - _PREFIX_BYTES, 0)
+        line_start = max(self._text.rfind(b"\n", low, start) + 1, low)
         words = self._text[line_start:start].decode("utf-8", "replace").split()
         if words and all(word in self._rules.modifiers for word in words):
             return self._text.index(words[0].encode(), line_start)
@@ -211,6 +183,22 @@ class _Description:
             if depth == 0:
                 return opening.end() - 1, bracket.end()
         return -1, -1
+
+    def _doc(self, start: int, own_start: int, body_start: int) -> str:
+        """Return the docstring of a definition, else the comment above it."""
+        text, rules, search = self._text, self._rules, self._search
+        doc = ""
+        if body_start >= 0 and rules.language.docstring == "inside":
+            doc = find_docstring(text, body_start)
+        elif own_start in search.docs:
+            doc = clean_string(search.docs[own_start])
+        elif rules.doc_before is not None:
+            found = rules.doc_before.search(text, start, own_start)
+            doc = clean_string(found[1].decode("utf-8", "replace")) if found else ""
+        doc = doc or find_doc(text, start, rules)
+        if not doc and search.decorators and start != own_start:
+            return find_doc(text, own_start, rules)  # between attributes and definition
+        return doc
 
     def _declaration_end(self, span: Span, end: int, kind: str) -> int:
         """Return where a declaration without body stops: where its line or its parameters do."""
