@@ -19,7 +19,6 @@ _TOP: Final = 12
 _HEIGHT: Final = 300
 _TICKS: Final = 6
 _LEGEND_ROW: Final = 20
-_LEGEND_COLUMN: Final = 180
 _LETTER: Final = 6.6  # width of a letter at 12 units
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7b61c4")
 
@@ -224,11 +223,13 @@ def _shape(place: int, x: float, y: float, title: str) -> str:
 
 
 def _svg(parts: Sequence[str], height: float, legend: Sequence[str]) -> str:
-    rows = -(-len(legend) * _LEGEND_COLUMN // (WIDTH - 60)) if len(legend) > 1 else 0
-    per_row = -(-len(legend) // rows) if rows else 1
+    column = 30 + _LETTER * max(map(len, legend), default=0)
+    per_row = max(1, int((WIDTH - 60) / column))
+    shown = legend if len(legend) > 1 else ()
+    rows = -(-len(shown) // per_row)
     keys = []
-    for place, name in enumerate(legend if rows else ()):
-        x = 60 + place % per_row * (WIDTH - 60) / per_row
+    for place, name in enumerate(shown):
+        x = 60 + place % per_row * column
         y = height + 12 + place // per_row * _LEGEND_ROW
         keys += [_shape(place, x, y, name), _text(x + 12, y + 4, name, "start")]
     total = height + rows * _LEGEND_ROW + (8 if rows else 0)

@@ -219,7 +219,7 @@ def _worst(outcome: Outcome, questions: Mapping[tuple[str, str], Question]) -> S
     rows: Rows = []
     for key in sorted(totals, key=lambda key: (totals[key], key))[:WORST]:
         question = questions.get(key)
-        text = question.text[:_TEXT] if question else ""
+        text = _end_of(question.text) if question else ""
         spans = question.gold if question else ()
         gold = "\n".join(f"{g.path}:{g.start_line}-{g.end_line}" for g in spans)
         found = ("\n".join(top[key].get(system, [])) for system in systems)
@@ -228,8 +228,21 @@ def _worst(outcome: Outcome, questions: Mapping[tuple[str, str], Question]) -> S
     return Section("The questions that went worst", (), "", head, rows, is_prose=True)
 
 
+def _end_of(text: str) -> str:
+    """Return a question, or the end of a long one: code asks with its last lines."""
+    return text if len(text) <= _TEXT else f"… {text[-_TEXT:]}"
+
+
 def _lineage(records: Sequence[Mapping[str, Any]]) -> Section:
-    keys = ("set", "set_hash", "repository", "licence", "chunker_version", "code_commit")
+    keys = (
+        "set",
+        "set_hash",
+        "repository",
+        "licence",
+        "model_id",
+        "chunker_version",
+        "code_commit",
+    )
     rows = sorted({tuple(str(row[key]) for key in keys) for row in records})
     return Section("Where the figures come from", (), "", keys, rows)
 
