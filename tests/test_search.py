@@ -1,12 +1,14 @@
 """Regular, hybrid, symbol and pattern search over a real store."""
 
 import doctest
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from codelake.errors import UsageError
+from codelake.embedding import Embedded
+from codelake.errors import EmbeddingError, UsageError
 from codelake.search import Answer, Filters, find_similar, search, show
 from codelake.settings import SearchSettings
 from resources.embedders.hashing import HashEmbedder
@@ -172,6 +174,52 @@ def test_copies_are_one_hit_that_lists_the_places(tmp_path: Path) -> None:
     assert [hit.repository, *(p.repository for p in hit.also_at)] == ["fork1", "fork2"]
 
 
+def test_copies_do_not_crowd_out_what_else_there_is(tmp_path: Path) -> None:
+    rows = [chunk(f"fork{n}.py", USES, repository=f"fork{n}") for n in range(120)]
+    rows += [chunk("other.py", "def unlike(anything):\n    charge()")]
+    tables = fill(tmp_path, rows, [], EMBEDDER)
+    hits = ask(tables, USES, k=2).hits
+    assert sorted(len(h.also_at) for h in hits) == [0, 119]
+
+
+class _BrokenEmbedder(HashEmbedder):
+    """Fails for every question, or for the one that says so."""
+
+    is_down = False
+
+    def embed_queries(self, texts: Sequence[str]) -> Embedded:
+        if self.is_down:
+            message = "no answer from the server"
+            raise EmbeddingError(message)
+        embedded = super().embed_queries(texts)
+        failures = {n: "too odd" for n, text in enumerate(texts) if "odd" in text}
+        return Embedded(embedded.vectors, failures)
+
+
+def test_questions_without_a_vector_are_answered_by_words(tables: LanceTables) -> None:
+    embedder = _BrokenEmbedder(64)
+    answer = search(["odd charge", "retry policy"], tables=tables, embedder=embedder)
+    assert {h.path for h in answer.hits} >= {"pay/charge.py", "pay/retry.py"}
+    assert "'odd charge' has no vector (too odd)" in answer.notices[0]
+    with pytest.raises(EmbeddingError, match="too odd"):
+        search("odd", tables=tables, embedder=embedder, mode="vector")
+    embedder.is_down = True
+    answer = search("charge", tables=tables, embedder=embedder)
+    assert answer.hits[0].name == "charge"
+    assert "no answer from the server" in answer.notices[0]
+    with pytest.raises(EmbeddingError, match="no answer"):
+        search("charge", tables=tables, embedder=embedder, mode="vector")
+
+
+def test_a_pattern_python_cannot_read_still_finds(tables: LanceTables) -> None:
+    (hit,) = ask(tables, r"\p{Lu}eclined", mode="regex").hits
+    assert (hit.path, hit.lines) == ("pay/charge.py", ())
+
+
+def test_a_file_that_is_named_comes_first(tables: LanceTables) -> None:
+    assert ask(tables, "open in store/open.py").hits[0].path == "store/open.py"
+
+
 def test_a_file_leaves_room_for_others_and_fills_what_is_left(tmp_path: Path) -> None:
     rows = [chunk("a.py", f"def parse_{n}(text):\n    parse(text)", 10 * n) for n in range(1, 9)]
     rows += [chunk(f"b{n}.py", f"def read_{n}(text):\n    parse(page)", 5) for n in range(3)]
@@ -235,6 +283,10 @@ def test_showing_a_row_gives_its_class_neighbours_and_file(tables: LanceTables) 
         "RetryPolicy.next_delay",
         "parseHTTPRetryAfter",
     ]
+    whole = ask(tables, "retry policy").hits[0]
+    assert show(whole.id, tables=tables).as_json()["hit"]["id"] == whole.id  # type: ignore[index]
+    aside = next(h for h in ask(tables, "delay docs").hits if h.table == "chunks")
+    assert show(aside.id, tables=tables).hit.text == aside.text
     policy = show(shown.file[0].id, tables=tables)
     assert policy.before is None
     assert policy.after == shown.file[2]

@@ -21,7 +21,7 @@ _CODE_SHAPE: Final = re.compile(
 )
 _FILE: Final = re.compile(r"[\w./-]*\w\.[a-z]{1,5}\b")
 _DEFINED: Final = re.compile(
-    rf"\b(?:where|how) (?:is|are|does) (?:the )?({_WORD}) (?:defined|declared|implemented)\b"
+    rf"\b(?:is|are) (?:the )?({_WORD}) (?:defined|declared|implemented)\b"
     rf"|\b(?:definition|declaration|implementation|source|signature) of (?:the )?({_WORD})\b"
     rf"|^\s*(?:def|class|func|fn|function|struct|interface|type|enum|trait|method) ({_WORD})",
     re.IGNORECASE,

@@ -52,8 +52,7 @@ class Ranker:
             own = next(nearest) if vector is not None else {}
             question = read_question(query)
             first = self._regular(question, vector, own, depth)
-            walked = self._walk(question, first) if self.plan.reranker else first
-            ranked[query] = walked[: self.k]
+            ranked[query] = self._walk(question, first)[: self.k]
         return ranked
 
     def _wanted(self) -> int:
@@ -74,7 +73,9 @@ class Ranker:
             self.plan.notices.append(f"Answered by words alone: {error}")
             return [None] * len(queries)
         for position, reason in embedded.failures.items():
-            failed = f"{queries[position]!r} has no vector ({reason})"
+            failed = f"the question {queries[position]!r} has no vector ({reason})"
+            if not self.plan.by_words:
+                raise EmbeddingError(failed)
             self.plan.notices.append(f"Answered by words alone: {failed}.")
         return [
             None if position in embedded.failures else vector
@@ -122,7 +123,7 @@ class Ranker:
                 nearest = self._nearest([vector], depth)[0]
 
     def _walk(self, question: Question, first: list[Candidate]) -> list[Candidate]:
-        """Follow neighbours from ``first``; without an answer of the reranker, return it."""
+        """Follow neighbours from ``first``; return it where no reranker answers."""
         if self.plan.reranker is None or self.plan.embedder is None:
             return first
         walk = Walk(

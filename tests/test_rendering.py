@@ -1,0 +1,125 @@
+"""Hits on a terminal and as plain lines."""
+
+import io
+from pathlib import Path
+
+from rich.console import Console
+
+from codelake.search import Answer, Hit, Place
+from codelake.search.snippets import cut_snippet, make_visible
+from pipelines.rendering import print_answer
+
+CODE = "    def pay(self, card):\n        charge(card)\n\n        return True"
+
+
+def hit(**values: object) -> Hit:
+    fields: dict[str, object] = {
+        "id": "1",
+        "repository": "shop",
+        "path": "src/pay.py",
+        "start_line": 10,
+        "end_line": 13,
+        "kind": "method",
+        "name": "pay",
+        "qualified_name": "Till.pay",
+        "language": "python",
+        "score": 1.25,
+        "text": CODE,
+        "matched_queries": ("charge a card",),
+        "scores": {"dense": 1.0, "words": 0.5},
+    }
+    return Hit(**(fields | values))  # type: ignore[arg-type]
+
+
+def printed(answer: Answer, *, is_terminal: bool = False, **options: object) -> str:
+    stream = io.StringIO()
+    console = Console(
+        file=stream,
+        force_terminal=is_terminal,
+        width=100,
+        color_system="standard",
+        legacy_windows=False,
+    )
+    print_answer(answer, console, **options)  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def test_plain_lines_say_place_name_score_and_code() -> None:
+    assert printed(Answer("hybrid", (hit(),))) == (
+        "1. shop src/pay.py:10-13 method Till.pay 1.250\n"
+        "    def pay(self, card):\n"
+        "        charge(card)\n"
+        "\n"
+        "        return True\n"
+    )
+
+
+def test_plain_lines_name_the_file_where_it_is_here() -> None:
+    text = printed(Answer("hybrid", (hit(),)), roots={"shop": Path("/src/shop")})
+    assert "/src/shop/src/pay.py:10-13" in text
+
+
+def test_a_terminal_gets_colours_line_numbers_and_a_link() -> None:
+    text = printed(Answer("hybrid", (hit(),)), is_terminal=True, roots={"shop": Path("/src/shop")})
+    assert "file:///src/shop/src/pay.py#10" in text
+    assert "\x1b[" in text
+    assert "13 " in text
+
+
+def test_reasons_copies_and_notices_are_shown() -> None:
+    places = tuple(Place(f"fork{n}", "pay.py", 1, 4) for n in range(5))
+    answer = Answer(
+        "multihop", (hit(also_at=places, hop=2, seed="9"),), "time", ("No vectors yet.",)
+    )
+    for is_terminal in (False, True):
+        text = printed(answer, is_terminal=is_terminal, is_explained=True)
+        assert "1.250 = dense 1.000, words 0.500, hop 2 from 9" in text
+        assert "also at fork0 pay.py:1-4" in text
+        assert "and at 2 other places" in text
+        assert "Multi-hop ended: time." in text
+        assert "No vectors yet." in text
+    assert "No hits." in printed(Answer("hybrid", ()))
+
+
+def test_hidden_characters_are_visible_everywhere() -> None:
+    odd = hit(
+        text="x = '\u202e\x1b[31m'\r\ny\u200b",
+        qualified_name="a\u2066b",
+        path="we\u202eird\n.py",
+        repository="re\x1bpo",
+    )
+    for is_terminal in (False, True):
+        text = printed(Answer("hybrid", (odd,)), is_terminal=is_terminal)
+        assert not set("\u202e\u2066\u200b\r") & set(text)
+        assert "<U+202E><U+001B>[31m" in text.replace("\x1b[49m", "").replace("\x1b[93;49m", "")
+        assert "\x1b[31m'" not in text
+
+
+def test_visible_text_keeps_what_people_write() -> None:
+    plain = "naïve 漢字 🙂\n\tindented"
+    assert make_visible(plain) == plain
+    assert make_visible("a\r\nb") == "a\nb"
+
+
+def test_a_long_hit_shows_the_lines_about_the_question() -> None:
+    lines = [f"        step({n})" for n in range(40)]
+    lines[30] = "        charge(card)"
+    snippet = cut_snippet(hit(text="\n".join(lines), end_line=49), 5)
+    assert "charge(card)" in snippet.text
+    assert snippet.text.startswith("step")
+    assert (snippet.start_line, snippet.before, snippet.after) == (36, 26, 9)
+    matched = cut_snippet(hit(text="\n".join(lines), end_line=49, lines=(20,)), 5)
+    assert matched.start_line == 19
+
+
+def test_blank_and_uneven_lines_are_kept() -> None:
+    assert cut_snippet(hit(text="\n\n"), 5).text == "\n\n"
+    assert cut_snippet(hit(text="\tif x:\n    y"), 5).text == "\tif x:\n    y"
+
+
+def test_what_is_left_out_is_counted() -> None:
+    text = printed(Answer("hybrid", (hit(end_line=40),)), lines=2)
+    assert "... 29 more lines" in text
+    assert "... 29 more lines" in printed(
+        Answer("hybrid", (hit(end_line=40),)), lines=2, is_terminal=True
+    )
