@@ -8,6 +8,9 @@ import click
 from rich.console import Console
 
 from pipelines.commands.options import config_path, json_option, print_json, store_options
+from pipelines.reporters import open_reporter
+from pipelines.summary import Summary, draw_summary
+from resources.progress import reporting_to
 
 _PARTIAL = 1
 
@@ -46,45 +49,47 @@ def index(  # noqa: PLR0913 # one parameter an option
       codelake index https://github.com/octocat/hello-world.git ~/src/app --json
       codelake index --config codelake.toml --dry-run
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
-    changes: dict[str, object] = {
-        key: value
-        for key, value in (
-            ("embedding.embedder", embedder),
-            ("chunking.chunker", chunker),
-            ("chunking.budget", budget),
-        )
-        if value is not None
-    }
-    if sources:
-        changes |= {"sources.paths": list(sources), "sources.prune": False}
-    _quieten(is_verbose=verbose)
-    # Dagster takes more than a second to import; a wrong option should not wait for it.
-    from dagster import DagsterExecutionInterruptedError  # noqa: PLC0415
-
-    from pipelines.reporters import open_reporter  # noqa: PLC0415
-    from pipelines.running import run_index  # noqa: PLC0415
-    from pipelines.summary import draw_summary  # noqa: PLC0415
-    from resources.configuration import Configuration  # noqa: PLC0415
-    from resources.progress import reporting_to  # noqa: PLC0415
-
-    configuration = Configuration(
-        config_file=config_path(config_file), store=store or "", changes=json.dumps(changes)
-    )
-    _require_sources(configuration.load().sources.paths)
-    console = Console(stderr=True)
-    with open_reporter(console) as listener, reporting_to(listener):
-        try:
-            summary = run_index(
-                configuration, is_dry=is_dry, log_level="DEBUG" if verbose else "CRITICAL"
-            )
-        except (KeyboardInterrupt, DagsterExecutionInterruptedError):
-            raise click.Abort from None
+    changes = _changes(sources, embedder=embedder, chunker=chunker, budget=budget)
+    summary = _run(config_path(config_file), store or "", changes, is_dry=is_dry, verbose=verbose)
     if as_json:
         print_json(summary.to_dict())
     else:
         draw_summary(summary, Console())
     if summary.failed:
         context.exit(_PARTIAL)
+
+
+def _changes(sources: tuple[str, ...], **chosen: object) -> dict[str, object]:
+    keys = {"embedder": "embedding.embedder"}
+    changes = {
+        keys.get(name, f"chunking.{name}"): value
+        for name, value in chosen.items()
+        if value is not None
+    }
+    if sources:
+        changes |= {"sources.paths": list(sources), "sources.prune": False}
+    return changes
+
+
+def _run(
+    config_file: str, store: str, changes: dict[str, object], *, is_dry: bool, verbose: bool
+) -> Summary:
+    _quieten(is_verbose=verbose)
+    # Dagster takes more than a second to import; a wrong option should not wait for it.
+    from dagster import DagsterExecutionInterruptedError  # noqa: PLC0415
+
+    from pipelines.running import run_index  # noqa: PLC0415
+    from resources.configuration import Configuration  # noqa: PLC0415
+
+    configuration = Configuration(config_file=config_file, store=store, changes=json.dumps(changes))
+    _require_sources(configuration.load().sources.paths)
+    with open_reporter(Console(stderr=True)) as listener, reporting_to(listener):
+        try:
+            return run_index(
+                configuration, is_dry=is_dry, log_level="DEBUG" if verbose else "CRITICAL"
+            )
+        except (KeyboardInterrupt, DagsterExecutionInterruptedError):
+            raise click.Abort from None
 
 
 def _require_sources(paths: tuple[str, ...]) -> None:
