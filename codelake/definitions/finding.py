@@ -225,9 +225,9 @@ def _text_of(node: tree_sitter.Node, text: bytes) -> str:
 
 def _share(spans: list[Span]) -> list[Span]:
     """Give each name of one statement (``var a = 1, b = 2``) the part from it to the next."""
-    shared = [i for i, (a, b) in enumerate(pairwise(spans)) if a[0] == b[0] and a[1] == b[1]]
-    if not shared:
+    if len({span.start for span in spans}) == len(spans):
         return spans
+    shared = [i for i, (a, b) in enumerate(pairwise(spans)) if a[0] == b[0] and a[1] == b[1]]
     for i in reversed(shared):
         following = spans[i + 1]
         spans[i] = spans[i]._replace(negative_end=-following.name_start)
