@@ -33,7 +33,8 @@ def _shell_lines(text: str) -> Iterator[str]:
     for language, block in _FENCE.findall(text):
         if language in {"sh", "bash", "shell", "console"}:
             for line in block.replace("\\\n", " ").splitlines():
-                yield line.removeprefix("$ ").strip()
+                if language != "console" or line.startswith("$ "):
+                    yield line.removeprefix("$ ").strip()
     yield from _CODE.findall(_FENCE.sub("", text))
 
 
@@ -70,7 +71,7 @@ def _parse(words: list[str]) -> None:
     """Let the command line read ``words`` without running anything."""
     context = click.Context(command_line)
     name, *rest = words
-    if name.startswith("-"):
+    if name.startswith("-") or "--help" in rest:
         return
     command = command_line.get_command(context, name)
     assert command is not None, f"no command codelake {name}"
