@@ -152,6 +152,10 @@ class SearchSettings(_Section):
     mode: Literal["hybrid", "vector", "text", "symbol", "regex", "multihop"] = Field(
         "hybrid", description="default search mode"
     )
+    reranker: str = Field(
+        "none",
+        description="maxsim (local, no key) or none; with one, hybrid becomes multi-hop by itself",
+    )
     results: int = Field(10, gt=0, le=1000, description="hits of an answer")
     dense_weight: float = Field(
         0.6, ge=0, le=1, description="share of the vector score in hybrid; the rest is words"

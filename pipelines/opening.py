@@ -7,10 +7,14 @@ from typing import Final
 
 from codelake.embedding import Embedder
 from codelake.errors import EmbeddingError, StoreError, UsageError
+from codelake.reranking import Reranker
 from codelake.settings import EmbeddingSettings, Settings
 from resources.embedders import open_embedder
+from resources.rerankers import open_reranker
 from resources.store import LanceStore
 
+_NO_RERANKER: Final = "none"
+_LOCAL_RERANKER: Final = "maxsim"
 _WORDS_ONLY: Final = frozenset({"text", "symbol", "regex"})
 
 
@@ -70,3 +74,16 @@ def open_query_embedder(
         )
         raise EmbeddingError(message)
     return embedder
+
+
+def open_query_reranker(settings: Settings, mode: str) -> Reranker | None:
+    """Return the reranker of the settings, or the local one where multi-hop is asked for.
+
+    Raises:
+        UsageError: the settings name a reranker that does not exist.
+    """
+    if mode not in {"hybrid", "multihop"}:
+        return None
+    if settings.search.reranker != _NO_RERANKER:
+        return open_reranker(settings.search.reranker)
+    return open_reranker(_LOCAL_RERANKER) if mode == "multihop" else None

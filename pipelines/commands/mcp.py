@@ -7,7 +7,12 @@ import click
 
 from codelake.errors import UsageError
 from pipelines.commands.options import read_settings, store_options
-from pipelines.opening import open_query_embedder, require_repositories, require_store
+from pipelines.opening import (
+    open_query_embedder,
+    open_query_reranker,
+    require_repositories,
+    require_store,
+)
 
 _TOKEN_BYTES = 24  # 192 bits, nothing to guess
 
@@ -49,7 +54,10 @@ def mcp(
     opened = require_store(settings)
     require_repositories(opened, repository)
     embedder = open_query_embedder(opened, settings, settings.search.mode)
-    server = build_server(Lake(opened, embedder, settings.search, repositories=repository))
+    reranker = open_query_reranker(settings, settings.search.mode)
+    server = build_server(
+        Lake(opened, embedder, settings.search, reranker, repositories=repository)
+    )
     if not is_http:
         server.run()
         return

@@ -9,7 +9,12 @@ from rich.console import Console
 from codelake.search import MODES, Answer, Filters
 from codelake.search import search as find
 from pipelines.commands.options import json_option, print_json, read_settings, store_options
-from pipelines.opening import open_query_embedder, require_repositories, require_store
+from pipelines.opening import (
+    open_query_embedder,
+    open_query_reranker,
+    require_repositories,
+    require_store,
+)
 from pipelines.rendering import print_answer
 
 
@@ -64,6 +69,7 @@ def search(  # noqa: PLR0913 # one parameter an option
         questions(query, is_batch=batch),
         tables=tables,
         embedder=embedder,
+        reranker=open_query_reranker(settings, wanted),
         mode=wanted,
         k=results or settings.search.results,
         filters=Filters(repository, language, path, kind, tests),
