@@ -77,10 +77,11 @@ coverage: install ## run the tests and tell which lines of the library they miss
 	"$(BIN)/coverage" run -m pytest -q $(ARGS)
 	"$(BIN)/coverage" report
 
-check: install ## formatting, lint and types
+check: install ## formatting, lint, types and the Dagster definitions
 	"$(BIN)/ruff" format --check $(CODE)
 	"$(BIN)/ruff" check $(CODE)
 	"$(BIN)/mypy"
+	DAGSTER_DISABLE_TELEMETRY=1 "$(BIN)/dagster" definitions validate -w workspace.yaml --log-level error
 
 fix: install ## format, and mend what the linter can
 	"$(BIN)/ruff" format $(CODE)
