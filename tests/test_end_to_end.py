@@ -7,9 +7,9 @@ import pytest
 from nights import commit, git, night, rows
 
 from codelake.search import search
+from codelake.settings import EmbeddingSettings
 from resources.configuration import open_store
 from resources.embedders import open_embedder
-from codelake.settings import EmbeddingSettings
 
 _RETRY = '''"""Payments."""
 
