@@ -7,7 +7,10 @@ import dagster as dg
 from assets import ASSETS, CHECKS
 from evaluation.chunker_benchmark import EVALUATION_ASSETS
 from resources.configuration import Configuration, load_settings
+from resources.memory import keep_memory_flat
 from resources.stages import StageIOManager
+
+keep_memory_flat()
 
 CONFIG_FILE = dg.EnvVar("CODELAKE_CONFIG").get_value("") or ""
 STORE = dg.EnvVar("CODELAKE_STORE").get_value("") or load_settings(CONFIG_FILE, {}).store
