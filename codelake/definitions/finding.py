@@ -5,10 +5,11 @@ tree only (`max_start_depth`) and again over the bodies of classes and the like.
 function is looked into just where its bytes hold a keyword that opens a nested definition.
 """
 
+import functools
 from bisect import bisect_left
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 import tree_sitter
 
@@ -45,8 +46,8 @@ class Search:
     """One walk over a tree; ``spans``, ``wrappers`` and ``decorators`` are what it gives."""
 
     __slots__ = (
-        "_covered", "_handlers", "_queue", "_rules", "_seen", "_text", "decorators", "docs",
-        "spans", "wrappers",
+        "_covered", "_queue", "_rules", "_seen", "_text", "decorators", "docs", "spans",
+        "wrappers",
     )  # fmt: skip
 
     def __init__(self, text: bytes, rules: Rules) -> None:
@@ -60,28 +61,19 @@ class Search:
         self._seen: set[int] = set()
         self._queue: list[tuple[tree_sitter.Node, list[int], bool]] = []
         self._covered = False
-        by_role: dict[str, Callable[[int, Captures], None]] = {
-            "wrapper": self._add_wrapper,
-            "decorator": self._add_decorator,
-            "region": self._add_region,
-            "nested": self._skip,
-            "doc": self._add_doc,
-            "block": self._add_block,
-        }
-        self._handlers = [by_role.get(role, self._add_definition) for role in rules.roles]
 
     def run(self, root: tree_sitter.Node) -> list[Span]:
         """Return the spans of all definitions below ``root`` in file order."""
         self._seen.add(root.id)
         self._queue.append((root, [], False))
-        shallow, handlers = self._rules.shallow, self._handlers
+        shallow, handlers = self._rules.shallow, self._handlers(self._rules.roles)
         for node, keywords, is_covered in self._queue:
             self._covered = is_covered
             if keywords:
                 self._search_body(node, keywords)
                 continue
             for pattern, captures in shallow.matches(node):
-                handlers[pattern](pattern, captures)
+                handlers[pattern](self, pattern, captures)
         if self._rules.rest_kinds:
             self._close_rests()
         return _share(sorted(self.spans.values()))
@@ -112,10 +104,11 @@ class Search:
 
     def _add_nested(self, matches: list[tuple[int, Captures]], keywords: list[int]) -> None:
         """Keep definitions with one of the keywords between their start and their name."""
+        handlers = self._handlers(self._rules.roles)
         for pattern, captures in matches:
             role = self._rules.roles[pattern]
             if role in {"wrapper", "decorator", "doc"}:
-                self._handlers[pattern](pattern, captures)
+                handlers[pattern](self, pattern, captures)
                 continue
             if role in {"region", "block"} or self._rules.kinds[pattern] in _VALUES:
                 continue
@@ -217,6 +210,25 @@ class Search:
 
     def _skip(self, _pattern: int, captures: Captures) -> None:
         """Leave what only counts inside a body that is searched."""
+
+    # Functions, not methods of this object: those would be a cycle that keeps the tree until the
+    # next collection.
+    _BY_ROLE: ClassVar[dict[str, Callable[["Search", int, Captures], None]]] = {
+        "wrapper": _add_wrapper,
+        "decorator": _add_decorator,
+        "region": _add_region,
+        "nested": _skip,
+        "doc": _add_doc,
+        "block": _add_block,
+    }
+
+    @classmethod
+    @functools.cache
+    def _handlers(
+        cls, roles: tuple[str, ...]
+    ) -> tuple[Callable[["Search", int, Captures], None], ...]:
+        """Return what is called for a match of each pattern."""
+        return tuple(cls._BY_ROLE.get(role, cls._add_definition) for role in roles)
 
 
 def _text_of(node: tree_sitter.Node, text: bytes) -> str:
