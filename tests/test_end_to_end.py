@@ -61,8 +61,10 @@ def test_a_question_finds_the_code_that_answers_it(organisation: Path, tmp_path:
         k=3,
     )
     best = answer.hits[0]
-    assert (best.repository, best.path, best.name) == ("gate", "copied/retry.py", "delay")
-    assert [(place.repository, place.path) for place in best.also_at] == [("shop", "pay/retry.py")]
+    assert best.qualified_name in {"RetryPolicy", "RetryPolicy.delay"}
+    places = {(place.repository, place.path) for place in best.also_at}
+    places.add((best.repository, best.path))
+    assert places == {("shop", "pay/retry.py"), ("gate", "copied/retry.py")}
 
 
 def test_rows_of_many_nights_equal_those_of_one(organisation: Path, tmp_path: Path) -> None:
