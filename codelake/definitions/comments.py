@@ -1,5 +1,6 @@
 """Find the documentation of a definition: the comment right above it, or its docstring."""
 
+import functools
 import re
 from typing import Final
 
@@ -8,13 +9,16 @@ from codelake.definitions.rules import Rules
 _LICENCE: Final = re.compile(
     r"copyright|licen[cs]e|SPDX-|all rights reserved|@preserve", re.IGNORECASE
 )
-# Notes to tools, not to readers: one line of a comment.
+# Notes to tools, not to readers: one line of a comment. The characters they start with come first,
+# so that the other lines cost nothing.
 _DIRECTIVE: Final = re.compile(
-    r"(?:!.*|.*-\*-.*-\*-|vim?:.*|(?:eslint|jshint|jslint|istanbul|prettier|rubocop|pylint|noqa|nolint"
-    r"|NOLINT|mypy|pragma|clang-format|region|endregion)\b.*|@ts-\w+.*|type:\s*ignore.*"
-    r"|frozen_string_literal:.*|go:\w.*|\+build\b.*|[-=*#~_/+;%\s]*)$"
+    r"\n(?=[-!vejipnNmcr@tfg+=*#~_/;%])(?:!.*|.*-\*-.*-\*-|vim?:.*|(?:eslint|jshint|jslint|istanbul|prettier|rubocop|pylint|noqa|nolint"
+    r"|NOLINT|mypy|pragma|clang-format|region|endregion)\b.*|@ts-\w+.*|type:[^\S\n]*ignore.*"
+    r"|frozen_string_literal:.*|go:\w.*|\+build\b.*|(?:[-=*#~_/+;%]|[^\S\n])*)(?=\n|\Z)"
 )
-_DIRECTIVE_STARTS: Final = frozenset("!-vejipnNmcr@tfg+=*#~_/;%")
+_STARS: Final = re.compile(r"[^\S\n]*\n[^\S\n]*\** ?")
+_STARRED: Final = re.compile(r"[^\n]*\n[^\S\n]*\*")
+_FLUSH: Final = re.compile(r"\n\S")
 _DOCSTRING: Final = re.compile(
     rb'[rRuU]{0,2}(?:"""(.*?)"""|\'\'\'(.*?)\'\'\'|"([^"\\\n]*)"|\'([^\'\\\n]*)\')', re.DOTALL
 )
@@ -80,22 +84,23 @@ def comments_start(text: bytes, end: int, rules: Rules) -> int:
 
 
 def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:
-    lines: list[str] = []
-    least = end - _COMMENT_BYTES
-    while end > max(least, 0):
+    stop = end
+    least = max(end - _COMMENT_BYTES, 0)
+    while end > least:
         start = text.rfind(b"\n", 0, end) + 1
-        line = text[start:end].strip()
-        if not line.startswith(marks):
+        if not text[start:end].lstrip().startswith(marks):
             break
-        for mark in marks:
-            if line.startswith(mark):
-                line = line[len(mark) :].lstrip(mark[:1])
-                break
-        lines.append(line.removeprefix(b" ").decode("utf-8", "replace"))
         end = start - 1
-    lines.append("")  # where a comment opens with text, the lines below set the margin
-    lines.reverse()
-    return _tidy(lines, is_first=end <= 0)
+    # A line end in front: where a comment opens with text, the lines below set the margin.
+    lines = "\n" + text[end + 1 : stop].decode("utf-8", "replace")
+    return _tidy(_marks(marks).sub("\n", lines), is_first=end <= 0)
+
+
+@functools.cache
+def _marks(marks: tuple[bytes, ...]) -> re.Pattern[str]:
+    """Return what matches the marks that lines open with; the rest of a ruler is part of one."""
+    words = "|".join(f"{re.escape(m.decode())}{re.escape(chr(m[0]))}*" for m in marks)
+    return re.compile(rf"[^\S\n]*\n[^\S\n]*(?:{words}) ?")
 
 
 def _block_doc(text: bytes, end: int, rules: Rules) -> str:
@@ -108,10 +113,9 @@ def _block_doc(text: bytes, end: int, rules: Rules) -> str:
     if start < 0:
         return ""
     raw = text[start + len(opening) : stop].strip(b"*!").decode("utf-8", "replace")
-    lines = raw.split("\n")
-    if len(lines) > 1 and lines[1].lstrip().startswith("*"):
-        lines = ["", *(line.strip().lstrip("*").removeprefix(" ") for line in lines)]
-    return _tidy(lines, is_first=start < _BANNER_BYTES and not text[:start].strip())
+    if _STARRED.match(raw):
+        raw = _STARS.sub("\n", f"\n{raw}")
+    return _tidy(raw, is_first=start < _BANNER_BYTES and not text[:start].strip())
 
 
 def _block_start(text: bytes, stop: int, opening: bytes) -> int:
@@ -130,15 +134,13 @@ def _block_start(text: bytes, stop: int, opening: bytes) -> int:
     return -1
 
 
-def _tidy(lines: list[str], *, is_first: bool) -> str:
-    if is_first and _LICENCE.search("\n".join(lines)):
+def _tidy(text: str, *, is_first: bool) -> str:
+    if is_first and _LICENCE.search(text):
         return ""
-    kept = [
-        line
-        for line in lines
-        if line[:1] not in _DIRECTIVE_STARTS or _DIRECTIVE.match(line) is None
-    ]
-    return _dedent(kept)
+    kept = _DIRECTIVE.sub("", f"\n{text}")[1:]
+    if _FLUSH.search(kept):  # nothing to take off the left
+        return "\n".join(map(str.rstrip, kept.split("\n"))).strip()
+    return _dedent(kept.split("\n"))
 
 
 def _dedent(lines: list[str]) -> str:
