@@ -50,7 +50,8 @@ def list_files(
                 statuses.update(batch.column("status").to_pylist())
                 yield batch
         except SourceError as error:
-            failed.append({"repository": row["repository"], "path": "", "reason": str(error)})
+            reason = f"its files cannot be listed: {error}; try `git fsck`, or clone it anew"
+            failed.append({"repository": row["repository"], "path": "", "reason": reason})
             yield _unlisted(row)
     notes["statuses"] = dg.MetadataValue.json(dict(statuses))
     notes["failed"] = dg.MetadataValue.json(failed)

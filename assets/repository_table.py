@@ -20,13 +20,18 @@ _UNLISTED = "its files could not be read; the log of the run tells why"
     "Written last: an unchanged commit tells the next run that there is nothing to do.",
 )
 def repository_table(
-    configuration: Configuration, repositories: Batches, files: Batches
+    configuration: Configuration, repositories: Batches
 ) -> dg.MaterializeResult[None]:
     """Record the repositories of this run and forget the removed ones."""
-    table = repositories.table()
+    table, store = repositories.table(), configuration.open_store()
     gone = table.filter(pc.equal(table["status"], "removed"))["repository"]
-    rows = settle(table.filter(pc.is_in(table["status"], _WRITTEN)), files)
-    done = configuration.open_store().replace_rows(
+    changed = table.filter(pc.equal(table["status"], "changed"))["repository"].to_pylist()
+    # The ledger, since a file may turn out to be unreadable only when it is parsed.
+    ledger = store.read(
+        "files", columns=["repository", "path", "skip_reason"], repositories=changed
+    )
+    rows = settle(table.filter(pc.is_in(table["status"], _WRITTEN)), ledger)
+    done = store.replace_rows(
         "repositories", delete_ids=gone.combine_chunks(), batches=rows.combine_chunks().to_batches()
     )
     return dg.MaterializeResult(
@@ -34,14 +39,12 @@ def repository_table(
     )
 
 
-def settle(repositories: pa.Table, files: Batches) -> pa.Table:
+def settle(repositories: pa.Table, ledger: pa.Table) -> pa.Table:
     """Return the rows with the outcome of reading: what could not be read is tried again.
 
     A row without a fingerprint never equals the next run's, so that run reads it anew.
     """
-    columns = ["repository", "path", "skip_reason"]
-    table = files.table(columns)
-    unreadable = table.filter(pc.equal(table["skip_reason"], "unreadable")).to_pylist()
+    unreadable = ledger.filter(pc.equal(ledger["skip_reason"], "unreadable")).to_pylist()
     partial = {row["repository"] for row in unreadable}
     unlisted = {row["repository"] for row in unreadable if not row["path"]}
     rows = repositories.to_pylist()

@@ -22,6 +22,9 @@ JOB: Final = "nightly"
 # What a dry run does: everything that neither writes to the store nor embeds.
 _DRY: Final = ("repositories", "files", "syntax", "chunks", "symbols", "changes")
 _READ: Final = ("changed", "unchanged")  # statuses of repositories that the store stands for
+_UNREADABLE: Final = (
+    "cannot be read; check the rights of the file, or the repository with `git fsck`"
+)
 
 
 def run_index(
@@ -36,7 +39,9 @@ def run_index(
     chunker_named(configuration.load().chunking.chunker)
     configuration.open_embedder()
     store = configuration.open_store()
-    with open_instance(store.path) as instance, store.writing():
+    # The lock first: who does not get it has touched nothing, and a folder that cannot be
+    # written is told by the store.
+    with store.writing(), open_instance(store.path) as instance:
         result = defs.resolve_job_def(JOB).execute_in_process(
             run_config=_run_config(configuration, log_level),
             instance=instance,
@@ -89,10 +94,18 @@ def _failure(reason: str, repository: str = "", path: str = "") -> dict[str, str
 def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: bool) -> Summary:
     stages = store.path / "stages"
     repositories = _stage(stages, "repositories").table().to_pylist()
-    names = [r["repository"] for r in repositories if r["status"] in _READ]
     metadata = _metadata(result)
-    summary = Summary(repositories=len(names), store=str(store.path))
+    summary = Summary(store=str(store.path))
     summary.failed = _failures(repositories, metadata) + _stage_failures(result)
+    unlisted = {failure["repository"] for failure in summary.failed}
+    names = [
+        r["repository"]
+        for r in repositories
+        if r["status"] in _READ and r["repository"] not in unlisted
+    ]
+    summary.repositories = len(names)
+    summary.notices = _notices(repositories)
+    summary.failed += _unreadable(store, names)
     summary.files = _files(store, names)
     written = 0
     counts = count_changes(_stage(stages, "changes").table()) if "changes" in metadata else {}
@@ -141,6 +154,25 @@ def _failures(
     if embedded.get("stopped"):
         found.append(_failure(f"the embedder stopped: {embedded['stopped']}"))
     return found
+
+
+def _unreadable(store: LanceStore, names: list[str]) -> list[dict[str, str]]:
+    """Return the files that were asked for and are not indexed; each is tried again next time."""
+    columns = ["repository", "path", "skip_reason"]
+    return [
+        _failure(_UNREADABLE, row["repository"], row["path"])
+        for row in store.read("files", columns=columns, repositories=names).to_pylist()
+        if row["skip_reason"] == "unreadable" and row["path"]
+    ]
+
+
+def _notices(repositories: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Return what a person should know of repositories that gave nothing without a fault."""
+    return [
+        {"repository": r["repository"], "reason": r["reason"]}
+        for r in repositories
+        if r["reason"] and r["status"] in {*_READ, "skipped"}
+    ]
 
 
 def _files(store: LanceStore, names: list[str]) -> dict[str, object]:

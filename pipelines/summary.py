@@ -1,11 +1,17 @@
 """What a run did, in numbers: built from the metadata its assets recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from codelake.paths import display_path
+from codelake.search.snippets import make_visible
+
+_MOST_LINES: Final = 20  # of one kind: a hundred broken files should not hide the summary
 _COUNTS = ("added", "modified", "unchanged", "deleted")
 
 
@@ -23,6 +29,7 @@ class Summary:
     symbols: dict[str, int] = field(default_factory=_zeros)
     texts: dict[str, int] = field(default_factory=lambda: {"embedded": 0, "reused": 0})
     failed: list[dict[str, str]] = field(default_factory=list)
+    notices: list[dict[str, str]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     store: str = ""
 
@@ -60,6 +67,18 @@ def draw_summary(summary: Summary, console: Console) -> None:
     table.add_row("seconds", f"{summary.seconds.get('total', 0.0):.1f} ({stages})")
     table.add_row("store", summary.store)
     console.print(table)
-    for failure in summary.failed:
-        where = "/".join(part for part in (failure["repository"], failure["path"]) if part)
-        console.print(f"[red]failed[/red] {where}: {failure['reason']}", highlight=False)
+    _draw_list("note", "yellow", summary.notices, console)
+    _draw_list("failed", "red", summary.failed, console)
+
+
+def _draw_list(
+    word: str, colour: str, entries: Sequence[Mapping[str, str]], console: Console
+) -> None:
+    for entry in entries[:_MOST_LINES]:
+        place = "/".join(part for part in (entry["repository"], entry.get("path", "")) if part)
+        where = f" {display_path(place)}" if place else ""
+        # Text and no markup, nothing hidden: the name and the reason are not ours.
+        line = Text.assemble((word, colour), where, ": ", make_visible(entry["reason"]))
+        console.print(line, soft_wrap=True)
+    if len(entries) > _MOST_LINES:
+        console.print(f"{len(entries) - _MOST_LINES:,} more {word}; --json lists all of them")

@@ -11,6 +11,7 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from codelake.errors import SourceError
 from codelake.repositories import Repository
 from codelake.schemas import FILES
 from codelake.selection import Entry
@@ -26,8 +27,8 @@ def read_contents(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of ``files`` that are to be parsed, with their content.
 
-    A batch of ``files`` holds files of one repository. A file that cannot be read any more gets
-    the skip reason ``unreadable``.
+    A batch of ``files`` holds files of one repository. A file that cannot be read any more, alone
+    or because its repository is gone, gets the skip reason ``unreadable``.
     """
     known = {row["repository"]: row for row in repositories.to_pylist()}
     name = ""
@@ -38,12 +39,18 @@ def read_contents(
             if not wanted.num_rows:
                 continue
             here = wanted.column("repository")[0].as_py()
-            if here != name or reader is None:
+            if here != name:
                 stack.pop_all().close()
                 name = here
-                opened = open_reader(Repository.from_row(known[name]), settings)
-                reader = cast("Reader", stack.enter_context(opened))
+                reader = _opened(Repository.from_row(known[name]), settings, stack)
             yield _with_content(wanted, reader)
+
+
+def _opened(repository: Repository, settings: Settings, stack: ExitStack) -> Reader | None:
+    try:
+        return cast("Reader", stack.enter_context(open_reader(repository, settings)))
+    except SourceError:  # removed since its files were listed
+        return None
 
 
 def _to_parse(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -51,10 +58,10 @@ def _to_parse(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.filter(pc.and_(is_new, pc.equal(batch.column("skip_reason"), "")))
 
 
-def _with_content(batch: pa.RecordBatch, reader: Reader) -> pa.RecordBatch:
+def _with_content(batch: pa.RecordBatch, reader: Reader | None) -> pa.RecordBatch:
     paths, blobs = batch.column("path").to_pylist(), batch.column("blob_id").to_pylist()
     entries = [Entry(path, "100644", blob) for path, blob in zip(paths, blobs, strict=True)]
-    contents = list(reader.contents(entries))
+    contents = list(reader.contents(entries)) if reader else [None] * len(entries)
     column = pa.array([content or b"" for content in contents], pa.large_binary())
     reasons = ["" if content is not None else "unreadable" for content in contents]
     reason = FILES.schema.get_field_index("skip_reason")

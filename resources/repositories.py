@@ -152,7 +152,8 @@ def _probe(folder: Path, name: str, settings: Settings) -> list[_Found]:
         head = read_head(folder if is_bare else folder / ".git")
         inner = [] if is_bare else _inner_repositories(folder, head, is_nested=nested)
     except SourceError as error:
-        reason = f"{_shown(folder)} is not a repository that git can read: {error}"
+        reason = f"{_shown(folder)} is not a repository that git can read: {error}; "
+        reason += "mend it (`git fsck`) or clone it anew"
         return [_Found(replace(_failed(folder, reason), name=name))]
     repository = Repository(
         name,

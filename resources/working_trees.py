@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
+from codelake.errors import SourceError
 from codelake.paths import path_from_bytes, path_to_bytes
 from codelake.selection import Entry
 from resources.git import GitError, Head, network_environment, run_git
@@ -101,8 +102,16 @@ class WorkingTree:
         self._root = -1
 
     def __enter__(self) -> Self:
-        """Open the folder."""
-        self._root = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        """Open the folder.
+
+        Raises:
+            SourceError: it is gone or not ours to read.
+        """
+        try:
+            self._root = os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            message = f"cannot open its folder: {error.strerror}; check that it is still there"
+            raise SourceError(message) from error
         return self
 
     def __exit__(

@@ -1,0 +1,200 @@
+"""The command line with careless and hostile input: what it says, and how it ends."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from nights import commit, git, night, rows
+
+from codelake.errors import SourceError
+from codelake.repositories import Repository
+from codelake.schemas import FILES, REPOSITORIES
+from codelake.settings import build_settings
+from pipelines.command_line import main
+from pipelines.summary import Summary
+from resources.contents import read_contents
+from resources.files import read_files
+from resources.repositories import discover
+
+_CODE = {"a.py": "def alpha():\n    return 1\n", "b.py": "def beta():\n    return 2\n"}
+_PROGRAM = "from pipelines.command_line import main; main()"
+
+
+class _Ran:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    def document(self) -> dict[str, Any]:
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+
+Run = Callable[..., _Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``codelake`` in an empty folder of its own and return how it ended."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str | Path) -> _Ran:
+        monkeypatch.setattr(sys, "argv", ["codelake", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        assert isinstance(code, int)
+        return _Ran(code, captured.out, captured.err)
+
+    return call
+
+
+def _lose(repository: Path, name: str) -> bytes:
+    """Remove the object of a file and return it."""
+    blob = git(repository, "rev-parse", f"HEAD:{name}").strip()
+    place = repository / ".git" / "objects" / blob[:2] / blob[2:]
+    content = place.read_bytes()
+    place.chmod(0o600)
+    place.unlink()
+    return content
+
+
+def test_good_and_bad_sources_give_one_document_and_exit_1(run: Run, tmp_path: Path) -> None:
+    commit(tmp_path / "good", _CODE)
+    (tmp_path / "plain").mkdir()
+    git(tmp_path, "init", "-q", "unborn")
+    closed = "https://127.0.0.1:1/x.git"
+    sources = [tmp_path / name for name in ("good", "plain", "unborn", "absent")]
+    ended = run("index", *sources, closed, "--embedder", "none", "--json")
+    found = ended.document()
+    assert ended.code == 1
+    assert set(found) == set(Summary().to_dict())
+    assert (found["repositories"], found["files"]["indexed"]) == (2, 2)
+    assert {f["repository"]: f["path"] for f in found["failed"]} == {
+        "absent": "", "plain": "", "x": "",
+    }  # fmt: skip
+    reasons = " ".join(failure["reason"] for failure in found["failed"])
+    for place in (str(tmp_path / "absent"), str(tmp_path / "plain"), closed, "check the path"):
+        assert place in reasons
+    assert found["notices"] == [{"repository": "unborn", "reason": "no commits"}]
+    assert "Traceback" not in ended.err
+
+
+def test_an_unreadable_file_is_named_and_tried_again(tmp_path: Path) -> None:
+    repository, store = tmp_path / "shop", tmp_path / "store"
+    commit(repository, _CODE)
+    lost = _lose(repository, "a.py")
+    for _ in range(2):
+        summary = night(store, repository, embedding__embedder="none")
+        assert summary.files == {"indexed": 1, "skipped": {"unreadable": 1}}
+        assert [(f["repository"], f["path"]) for f in summary.failed] == [("shop", "a.py")]
+    blob = git(repository, "hash-object", "a.py").strip()
+    place = repository / ".git" / "objects" / blob[:2] / blob[2:]
+    place.parent.mkdir(exist_ok=True)
+    place.write_bytes(lost)
+    summary = night(store, repository, embedding__embedder="none")
+    assert (summary.failed, summary.files["indexed"]) == ([], 2)
+    assert {row["path"] for row in rows(store, "chunks")} == {"a.py", "b.py"}
+
+
+def test_a_repository_that_cannot_be_listed_is_no_indexed_one(tmp_path: Path) -> None:
+    repository = tmp_path / "shop"
+    commit(repository, _CODE)
+    _lose(repository, "")  # the tree
+    summary = night(tmp_path / "store", repository, embedding__embedder="none")
+    assert (summary.repositories, summary.files) == (0, {"indexed": 0, "skipped": {}})
+    assert [f["repository"] for f in summary.failed] == ["shop"]
+    assert "git fsck" in summary.failed[0]["reason"]
+
+
+def test_a_folder_removed_during_the_run_stops_no_other(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    (tmp_path / "gone" / "a.py").write_text("x = 1\n")
+    settings = build_settings(
+        {"store": str(tmp_path / "store"), "sources": {"folders": True, "untracked": True}}
+    )
+    (found,) = discover([str(tmp_path / "gone")], settings)
+    batches = list(
+        read_files(found, FILES.table().drop_columns(["content"]), settings, fingerprint="f")
+    )
+    shutil.rmtree(tmp_path / "gone")
+    (left,) = read_contents(_table(found), batches, settings)
+    assert left.column("skip_reason").to_pylist() == ["unreadable"]
+    with pytest.raises(SourceError, match="still there"):
+        list(read_files(found, FILES.table().drop_columns(["content"]), settings, fingerprint="f"))
+
+
+def _table(repository: Repository) -> pa.Table:
+    row = {name: getattr(repository, name, "") for name in REPOSITORIES.schema.names}
+    return REPOSITORIES.table([{**row, "repository": repository.name, "status": "changed"}])
+
+
+def test_an_empty_source_is_not_the_present_folder(run: Run, tmp_path: Path) -> None:
+    commit(tmp_path, _CODE)
+    ended = run("index", "")
+    assert (ended.code, ended.out) == (2, "")
+    assert "empty" in ended.err
+
+
+def test_a_store_that_cannot_be_is_told_in_the_document_too(run: Run, tmp_path: Path) -> None:
+    commit(tmp_path / "shop", _CODE)
+    (tmp_path / "file").write_text("x")
+    for store in ("file", "file/below"):
+        ended = run("index", "shop", "--store", store, "--embedder", "none", "--json")
+        assert ended.code == 1
+        assert set(ended.document()) == set(Summary().to_dict())
+        (failure,) = ended.document()["failed"]
+        assert str(tmp_path / store) in failure["reason"]
+        assert failure["reason"] in ended.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("search", "\udcff"), ("show", "\udcff"), ("sql", "\udcff"), ("search", "x", "-l", "\udcff")],
+    ids=["question", "id", "statement", "filter"],
+)
+def test_bytes_that_are_no_text_are_wrong_usage(run: Run, arguments: tuple[str, ...]) -> None:
+    ended = run(*arguments)
+    assert ended.code == 2
+    assert "UTF-8" in ended.err
+
+
+def test_json_is_valid_where_the_locale_lacks_its_characters(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("naïve = '日本'\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, "chunk", tmp_path / "a.py", "--json"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(done.stdout)["chunks"][0]["text"] == "naïve = '日本'"
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n" * 200_000)  # more than a pipe holds
+    with subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, "chunk", tmp_path / "a.py", "--json"],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_code_does_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("title = '\x1b]0;owned\x07[bold]x[/bold] [/]'\n")
+    shown = run("chunk", "a.py").out
+    assert "\x1b" not in shown
+    assert "[bold]x[/bold] [/]" in shown
