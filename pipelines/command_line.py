@@ -1,6 +1,8 @@
 """The ``codelake`` command: a thin layer over the job, the store and the search."""
 
 import importlib
+import io
+import os
 import sys
 from typing import Final
 
@@ -63,8 +65,16 @@ def command_line() -> None:
 
 def main() -> None:
     """Run the command line; exit 0 when done, 1 when failed or partial, 2 on wrong usage."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # code has characters that a locale may lack
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = command_line.main(standalone_mode=False)
+        code = command_line.main(prog_name="codelake", standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read, as in `| head`, has enough. Nothing is left to write at the exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_FAILED)
     except click.exceptions.Abort:
         sys.stderr.write("interrupted; what was stored is kept, run again to finish\n")
         sys.exit(_INTERRUPTED)

@@ -13,6 +13,7 @@ from codelake.chunking.batches import chunk_batch
 from codelake.errors import UsageError
 from codelake.languages import LANGUAGES, detect_language
 from codelake.schemas import FILES
+from codelake.search.snippets import make_visible
 from codelake.settings import Settings
 from codelake.symbols import symbols_batch
 from resources.parser_pool import ParserPool
@@ -83,14 +84,14 @@ def draw_cut(cut: Mapping[str, Any], console: Console) -> None:
         title += f", syntax error at line {cut['first_error_line']}"
     elif cut["parse_reason"]:
         title += f", cut by lines: {cut['parse_reason']}"
-    console.print(title, style="bold")
+    console.print(Text(title, style="bold"))
     for chunk in cut["chunks"]:
         head = f"{chunk['start_line']}-{chunk['end_line']}  {chunk['kind']}"
         head += f"  {chunk['scope']}" if chunk["scope"] else ""
         console.print(
             Panel(
-                Group(Text(chunk["text"])),
-                title=Text(head),
+                Group(Text(make_visible(chunk["text"]))),
+                title=Text(make_visible(head)),
                 title_align="left",
                 subtitle=f"{chunk['nws']} nws",
                 subtitle_align="right",

@@ -67,7 +67,7 @@ def _print_plain(
     hit: Hit, number: int, console: Console, roots: Mapping[str, Path], lines: int
 ) -> None:
     place = roots.get(hit.repository)
-    path = f"{place}/{location(hit)}" if place else location(hit)
+    path = f"{display_path(str(place))}/{location(hit)}" if place else location(hit)
     name = " ".join(part for part in (hit.kind, make_visible(hit.qualified_name)) if part)
     _print(console, f"{number}. {display_path(hit.repository)} {path} {name} {hit.score:.3f}")
     for line in _code(hit, lines):

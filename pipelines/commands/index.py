@@ -7,6 +7,7 @@ import warnings
 import click
 from rich.console import Console
 
+from codelake.errors import CodelakeError, UsageError
 from pipelines.commands.options import config_path, json_option, print_json, store_options
 from pipelines.reporters import open_reporter
 from pipelines.summary import Summary, draw_summary
@@ -50,7 +51,17 @@ def index(  # noqa: PLR0913 # one parameter an option
       codelake index --config codelake.toml --dry-run
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
     changes = _changes(sources, embedder=embedder, chunker=chunker, budget=budget)
-    summary = _run(config_path(config_file), store or "", changes, is_dry=is_dry, verbose=verbose)
+    try:
+        summary = _run(
+            config_path(config_file), store or "", changes, is_dry=is_dry, verbose=verbose
+        )
+    except UsageError:
+        raise
+    except CodelakeError as error:
+        if as_json:  # whoever reads the document finds the reason in it
+            failed = [{"repository": "", "path": "", "reason": str(error)}]
+            print_json(Summary(failed=failed, store=store or "").to_dict())
+        raise
     if as_json:
         print_json(summary.to_dict())
     else:
@@ -93,6 +104,10 @@ def _run(
 
 
 def _require_sources(paths: tuple[str, ...]) -> None:
+    if "" in paths:
+        # An unset variable of a shell; as a path it would be the present folder.
+        message = "a source is an empty text: give a folder, a repository or a git URL"
+        raise click.UsageError(message)
     if not paths:
         message = (
             "nothing to index: name a folder of clones, a repository or a git URL, "

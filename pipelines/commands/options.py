@@ -15,6 +15,23 @@ _DEFAULT_CONFIG: Final = "codelake.toml"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class _Text(click.ParamType[str]):
+    """A word of the command line that can be stored, hence searched for: valid Unicode."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return ``value``, unless the terminal sent bytes that are no UTF-8."""
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail(f"{value!r} is not valid UTF-8; set the terminal to UTF-8", param, ctx)
+        return value
+
+
+TEXT: Final = _Text()
+
+
 def store_options(function: F) -> F:
     """Add ``--store`` and ``--config``."""
     function = click.option(
@@ -70,5 +87,10 @@ def store_changes(store: str | None) -> dict[str, object]:
 
 
 def print_json(value: object) -> None:
-    """Write one JSON document to standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    """Write one JSON document to standard output, in ASCII where that can show no more."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:  # an old locale, or a file name that is no UTF-8
+        text = json.dumps(value, indent=2)
+    sys.stdout.write(text + "\n")

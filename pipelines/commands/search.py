@@ -8,7 +8,13 @@ from rich.console import Console
 
 from codelake.search import MODES, Answer, Filters
 from codelake.search import search as find
-from pipelines.commands.options import json_option, print_json, read_settings, store_options
+from pipelines.commands.options import (
+    TEXT,
+    json_option,
+    print_json,
+    read_settings,
+    store_options,
+)
 from pipelines.opening import (
     open_query_embedder,
     open_query_reranker,
@@ -19,14 +25,20 @@ from pipelines.rendering import print_answer
 
 
 @click.command()
-@click.argument("query", nargs=-1, required=True)
+@click.argument("query", nargs=-1, required=True, type=TEXT)
 @store_options
 @click.option("-k", "results", type=click.IntRange(1, 1000), metavar="N", help="Most hits.")
 @click.option("--mode", type=click.Choice(sorted(MODES)), help="Default: hybrid.")
-@click.option("--repository", "-r", multiple=True, metavar="R", help="Only here (repeatable).")
-@click.option("--language", "-l", multiple=True, metavar="L", help="Only this language.")
-@click.option("--path", "-p", multiple=True, metavar="GLOB", help="Only paths like 'src/**'.")
-@click.option("--kind", multiple=True, metavar="K", help="Only this kind: function, class, ...")
+@click.option(
+    "--repository", "-r", multiple=True, type=TEXT, metavar="R", help="Only here (repeatable)."
+)
+@click.option("--language", "-l", multiple=True, type=TEXT, metavar="L", help="Only this language.")
+@click.option(
+    "--path", "-p", multiple=True, type=TEXT, metavar="GLOB", help="Only paths like 'src/**'."
+)
+@click.option(
+    "--kind", multiple=True, type=TEXT, metavar="K", help="Only this kind: function, class, ..."
+)
 @click.option("--tests/--no-tests", default=None, help="Only tests, or none of them.")
 @click.option("--batch", is_flag=True, help="Each QUERY is a question of its own.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")

@@ -2,14 +2,16 @@
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from codelake.search import show as show_row
-from pipelines.commands.options import json_option, print_json, read_settings, store_options
+from codelake.search.snippets import make_visible
+from pipelines.commands.options import TEXT, json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
 
 
 @click.command()
-@click.argument("row_id", metavar="ID")
+@click.argument("row_id", metavar="ID", type=TEXT)
 @store_options
 @json_option
 def show(row_id: str, store: str | None, config_file: str | None, *, as_json: bool) -> None:
@@ -27,4 +29,5 @@ def show(row_id: str, store: str | None, config_file: str | None, *, as_json: bo
     console = Console()
     for name, value in shown.as_json().items():
         console.print(f"[bold]{name}[/bold]", end=": ")
-        console.print(str(value), markup=False, highlight=False)
+        # Text: what a repository holds is neither markup nor a command to the terminal.
+        console.print(Text(make_visible(str(value))))

@@ -5,12 +5,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.commands.options import json_option, print_json, read_settings, store_options
+from codelake.search.snippets import make_visible
+from pipelines.commands.options import TEXT, json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
 
 
 @click.command()
-@click.argument("statement")
+@click.argument("statement", type=TEXT)
 @store_options
 @json_option
 def sql(statement: str, store: str | None, config_file: str | None, *, as_json: bool) -> None:
@@ -27,5 +28,5 @@ def sql(statement: str, store: str | None, config_file: str | None, *, as_json: 
         return
     table = Table(*found.schema.names, box=None)
     for row in rows:
-        table.add_row(*(Text(str(value)) for value in row.values()))
+        table.add_row(*(Text(make_visible(str(value))) for value in row.values()))
     Console().print(table)

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from codelake.paths import display_path
+from codelake.search.snippets import make_visible
 from pipelines.commands.options import json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
 from resources.store import LanceStore
@@ -73,7 +74,7 @@ def draw_state(state: dict[str, Any], console: Console) -> None:
             Text(row["status"], style=_COLOURS.get(row["status"], "green")),
             row["commit"][:12],
             f"{row['files']:,}",
-            Text(row["reason"]),
+            Text(make_visible(row["reason"])),
         )
     console.print(table)
     skipped = ", ".join(f"{n:,} {reason}" for reason, n in state["files"]["skipped"].items())

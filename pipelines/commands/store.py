@@ -6,7 +6,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pipelines.commands.options import json_option, print_json, read_settings, store_options
+from pipelines.commands.options import TEXT, json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
 
 
@@ -48,7 +48,7 @@ def optimize(store: str | None, config_file: str | None) -> None:
 
 
 @store.command()
-@click.argument("name")
+@click.argument("name", type=TEXT)
 @store_options
 def rollback(name: str, store: str | None, config_file: str | None) -> None:
     """Go back to the state published as NAME; `codelake store history` lists the names."""

@@ -22,12 +22,18 @@ def sorted_rows(dataset: lance.LanceDataset, spec: TableSpec) -> Iterator[pa.Rec
     """Yield the rows sorted by key; only the keys are ever in memory together.
 
     Vectors are left out, those of ``embeddings`` excepted, which has little else.
+
+    Raises:
+        StoreError: the table cannot be read.
     """
-    keys = dataset.to_table(columns=list(spec.key))
+    folder = Path(dataset.uri).parent
+    with store_errors(folder, f"read table {spec.name!r}"):
+        keys = dataset.to_table(columns=list(spec.key))
     order = pa.compute.sort_indices(keys, [(name, "ascending") for name in spec.key])
     for start in range(0, len(order), _SLICE_ROWS):
         places = order.slice(start, _SLICE_ROWS)
-        rows = dataset.take(places, columns=spec.schema.names).combine_chunks()
+        with store_errors(folder, f"read table {spec.name!r}"):
+            rows = dataset.take(places, columns=spec.schema.names).combine_chunks()
         yield from pa.Table.from_arrays(rows.columns, schema=spec.schema).to_batches()
 
 

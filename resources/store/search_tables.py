@@ -303,4 +303,5 @@ def _no_hits(id_column: str) -> pa.Table:
 
 def _reason(error: StoreError) -> str:
     lines = str(error.__cause__).splitlines()
-    return next((line for line in reversed(lines) if line.startswith("error:")), lines[0])
+    told = next((line for line in reversed(lines) if line.startswith("error:")), lines[0])
+    return told.removeprefix("error: ").partition("), /")[0]  # then the engine's own source
