@@ -1,5 +1,7 @@
 """Cut one file the way the job does and draw the result."""
 
+import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +14,7 @@ from rich.text import Text
 from codelake.chunking.batches import chunk_batch
 from codelake.errors import UsageError
 from codelake.languages import LANGUAGES, detect_language
+from codelake.paths import path_from_bytes
 from codelake.schemas import FILES
 from codelake.search.snippets import make_visible
 from codelake.settings import Settings
@@ -24,6 +27,7 @@ _CHUNK_KEYS: Final = (
 )  # fmt: skip
 _NOT_SYMBOL_KEYS: Final = ("repository", "path", "embedded_text", "text_hash")
 _HEAD_BYTES: Final = 4096  # what language detection looks at
+_MOST_BYTES: Final = 256_000_000  # of a file; its text and chunks take ten times that
 
 
 def cut_file(path: str, settings: Settings, language: str | None) -> dict[str, Any]:
@@ -32,19 +36,36 @@ def cut_file(path: str, settings: Settings, language: str | None) -> dict[str, A
     Raises:
         UsageError: the file cannot be read or the language is unknown.
     """
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        message = f"cannot read {path!r}: {error.strerror or error}"
-        raise UsageError(message) from error
+    content = _read(path)
     if language and language not in LANGUAGES:
         message = f"unknown language {language!r}; `codelake languages` lists them"
         raise UsageError(message)
-    name = Path(path).name
+    name = path_from_bytes(os.fsencode(Path(path).name))
     chosen = language or detect_language(name, content[:_HEAD_BYTES], settings.files.languages)
     with ParserPool(1, settings) as pool:
         syntax = next(iter(pool.map([_one_file(name, content, chosen)])))
     return describe_cut(syntax, settings)
+
+
+def _read(path: str) -> bytes:
+    """Return the content of a regular file; a pipe or a device could be waited for for ever."""
+    try:
+        with open(path, "rb", opener=_open_at_once) as file:  # a Path has no opener
+            facts = os.fstat(file.fileno())
+            if not stat.S_ISREG(facts.st_mode):
+                message = f"cannot cut {path!r}: a pipe or a device; give a regular file"
+                raise UsageError(message)
+            if facts.st_size > _MOST_BYTES:
+                message = f"cannot cut {path!r}: {facts.st_size:,} bytes, {_MOST_BYTES:,} at most"
+                raise UsageError(message)
+            return file.read(_MOST_BYTES)
+    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
+        message = f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}"
+        raise UsageError(message) from error
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def describe_cut(syntax: pa.RecordBatch, settings: Settings) -> dict[str, Any]:

@@ -67,7 +67,10 @@ def _do(job: _Job) -> list[_Found]:
 
 
 def expand_source(source: str) -> list[str]:
-    """Return the sources a file lists, or the source itself."""
+    """Return the sources a file lists, or the source itself.
+
+    A file that lists nothing that could be one, such as a program, is taken for a mistyped path.
+    """
     place = Path(source).expanduser()
     if is_url(source) or not place.is_file():
         return [source]
@@ -75,7 +78,17 @@ def expand_source(source: str) -> list[str]:
         text = place.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:  # said where the source is looked into
         return [source]
-    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+    lines = [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+    return lines if any(map(_names_a_place, lines)) else [source]
+
+
+def _names_a_place(line: str) -> bool:
+    if is_url(line):
+        return "://" in line or "@" in line
+    try:
+        return Path(line.removeprefix("file://")).expanduser().exists()
+    except (OSError, RuntimeError, ValueError):  # too long, no such user, a NUL
+        return False
 
 
 def _jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:

@@ -198,3 +198,24 @@ def test_code_does_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
     shown = run("chunk", "a.py").out
     assert "\x1b" not in shown
     assert "[bold]x[/bold] [/]" in shown
+
+
+@pytest.mark.parametrize("name", ["pipe.py", "/dev/zero", "absent.py", "."])
+def test_what_is_no_regular_file_is_not_waited_for(run: Run, tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    ended = run("chunk", name, "--json")
+    assert (ended.code, ended.out) == (2, "")
+    assert repr(name) in ended.err
+
+
+def test_a_file_name_that_is_no_text_is_cut_too(run: Run, tmp_path: Path) -> None:
+    name = os.fsdecode(b"\xff.py")
+    (tmp_path / name).write_text("x = 1\n")
+    assert run("chunk", name, "--json").document()["language"] == "python"
+
+
+def test_a_program_is_no_list_of_sources(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import os\nx:int = 1\n")
+    found = run("index", "app.py", "--embedder", "none", "--json").document()
+    assert [failure["repository"] for failure in found["failed"]] == ["app.py"]
+    assert "Not a directory" in found["failed"][0]["reason"]
