@@ -11,6 +11,7 @@ from rich.console import Console, Group
 from rich.panel import Panel
 from rich.text import Text
 
+from codelake.chunking import chunker_named
 from codelake.chunking.batches import chunk_batch
 from codelake.errors import UsageError
 from codelake.languages import LANGUAGES, detect_language
@@ -34,8 +35,9 @@ def cut_file(path: str, settings: Settings, language: str | None) -> dict[str, A
     """Return language, encoding, chunks and symbols of the file at ``path``.
 
     Raises:
-        UsageError: the file cannot be read or the language is unknown.
+        UsageError: the file cannot be read, or the language or the chunker is unknown.
     """
+    chunker_named(settings.chunking.chunker)  # before a worker meets it
     content = _read(path)
     if language and language not in LANGUAGES:
         message = f"unknown language {language!r}; `codelake languages` lists them"

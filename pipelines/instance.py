@@ -1,10 +1,15 @@
 """Where Dagster keeps its runs and events: beside the tables unless the user has a home for it."""
 
 import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 import dagster as dg
+
+from codelake.errors import StoreError
 
 # Nothing about the code or its users leaves the machine unless someone asks for it.
 _SETTINGS: Final = "telemetry:\n  enabled: false\n"
@@ -18,6 +23,23 @@ def prepare_home(store: Path) -> Path:
     if not settings.exists():
         settings.write_text(_SETTINGS, encoding="utf-8")
     return home
+
+
+@contextmanager
+def record_errors(store: Path) -> Iterator[None]:
+    """Turn a database of Dagster that cannot be read or written into :class:`StoreError`."""
+    try:
+        yield
+    except Exception as error:
+        cause = error.__cause__ if isinstance(error.__cause__, sqlite3.Error) else error
+        if not isinstance(cause, OSError | sqlite3.Error):
+            raise
+        home = os.environ.get("DAGSTER_HOME") or store / "dagster"
+        message = (
+            f"cannot keep the record of the run in {home}: {cause}; check the space and the rights "
+            "there, or delete it (it only holds what past runs reported), then run again"
+        )
+        raise StoreError(message) from error
 
 
 def open_instance(store: Path) -> dg.DagsterInstance:

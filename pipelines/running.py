@@ -12,7 +12,7 @@ from codelake.changes import ChangeCounts, count_changes
 from codelake.chunking import chunker_named
 from codelake.schemas import TABLES
 from pipelines.definitions import defs
-from pipelines.instance import open_instance
+from pipelines.instance import open_instance, record_errors
 from pipelines.summary import Summary
 from resources.configuration import Configuration
 from resources.stages import Batches
@@ -41,7 +41,7 @@ def run_index(
     store = configuration.open_store()
     # The lock first: who does not get it has touched nothing, and a folder that cannot be
     # written is told by the store.
-    with store.writing(), open_instance(store.path) as instance:
+    with store.writing(), record_errors(store.path), open_instance(store.path) as instance:
         result = defs.resolve_job_def(JOB).execute_in_process(
             run_config=_run_config(configuration, log_level),
             instance=instance,

@@ -219,3 +219,24 @@ def test_a_program_is_no_list_of_sources(run: Run, tmp_path: Path) -> None:
     found = run("index", "app.py", "--embedder", "none", "--json").document()
     assert [failure["repository"] for failure in found["failed"]] == ["app.py"]
     assert "Not a directory" in found["failed"][0]["reason"]
+
+
+def test_an_unknown_chunker_is_wrong_usage(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n")
+    ended = run("chunk", "a.py", "--chunker", "casst", "--json")
+    assert (ended.code, ended.out) == (2, "")
+    assert "unknown chunker 'casst'; choose from" in ended.err
+
+
+def test_a_damaged_record_of_runs_is_told_with_its_place(run: Run, tmp_path: Path) -> None:
+    commit(tmp_path / "shop", _CODE)
+    for database in ("history/runs.db", "schedules/schedules.db"):
+        place = tmp_path / "lake" / "dagster" / database
+        place.parent.mkdir(parents=True)
+        place.write_bytes(b"no database" * 1000)
+    ended = run("index", "shop", "--store", "lake", "--embedder", "none", "--json")
+    assert ended.code == 1
+    assert str(tmp_path / "lake" / "dagster") in ended.document()["failed"][0]["reason"]
+    assert "Traceback" not in ended.err
+    shutil.rmtree(tmp_path / "lake" / "dagster")
+    assert run("index", "shop", "--store", "lake", "--embedder", "none", "--json").code == 0
