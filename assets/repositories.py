@@ -1,6 +1,7 @@
 """The repositories of a run and whether anything changed in them."""
 
-from pathlib import Path
+from collections.abc import Collection
+from pathlib import PurePath
 
 import dagster as dg
 import pyarrow as pa
@@ -9,10 +10,9 @@ from codelake.repositories import compare_repositories
 from codelake.settings import Settings
 from codelake.versions import rows_fingerprint
 from resources.configuration import Configuration
-from resources.git import without_credentials
 from resources.mirrors import is_url
 from resources.progress import reporter
-from resources.repositories import discover, expand_source
+from resources.repositories import discover, native_path, source_places
 from resources.stages import Stream
 
 
@@ -29,31 +29,43 @@ def repositories(configuration: Configuration) -> Stream:
     reporter().stage("repositories", unit="repositories")
     found = discover(settings.sources.paths, settings)
     reporter().advance(len(found))
+    stored, elsewhere = _judged(configuration.open_store().read("repositories"), settings)
     table = compare_repositories(
         found,
-        _judged(configuration.open_store().read("repositories"), settings),
+        stored,
         rows_fingerprint(settings),
         is_live=settings.sources.untracked,
+        elsewhere=elsewhere,
     )
     return Stream(table.to_batches(), {"statuses": dg.MetadataValue.json(_counts(table))})
 
 
-def _judged(stored: pa.Table, settings: Settings) -> pa.Table:
-    """Return the stored repositories that this run may find to be gone."""
+def _judged(stored: pa.Table, settings: Settings) -> tuple[pa.Table, list[str]]:
+    """Return the stored repositories, and the names of those that this run says nothing of.
+
+    One of those that is not where it was any more is left out, so that its name is free: a folder
+    of clones that was moved is found again under the names it had.
+    """
     if settings.sources.prune:
-        return stored
-    roots = [root for source in settings.sources.paths for root in expand_source(source)]
-    wanted = [
-        any(_is_below(source, root) for root in roots) for source in stored["source"].to_pylist()
-    ]
-    return stored.filter(pa.array(wanted, pa.bool_()))
+        return stored, []
+    roots = source_places(settings.sources.paths)
+    rows = stored.to_pylist()
+    outside = [row for row in rows if not _is_below(row["source"], roots)]
+    vanished = {row["repository"] for row in outside if not _is_there(row["source"])}
+    kept = [row["repository"] not in vanished for row in rows]
+    names = [row["repository"] for row in outside if row["repository"] not in vanished]
+    return stored.filter(pa.array(kept, pa.bool_())), names
 
 
-def _is_below(source: str, root: str) -> bool:
-    if is_url(root):
-        return source == without_credentials(root)
-    place = str(Path(root.removeprefix("file://")).expanduser().absolute())
-    return source == place or source.startswith(place.rstrip("/") + "/")
+def _is_below(source: str, roots: Collection[str]) -> bool:
+    """Say whether ``source`` is one of ``roots`` or a folder below one."""
+    place = PurePath(source)
+    inner = map(str, place.parents) if place.is_absolute() else ()
+    return source in roots or any(parent in roots for parent in inner)
+
+
+def _is_there(source: str) -> bool:
+    return is_url(source) or native_path(source).exists()
 
 
 def _counts(table: pa.Table) -> dict[str, int]:

@@ -1,13 +1,16 @@
 """The repositories of a run, compared with the stored ones."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
-from typing import Self
+from typing import Final, Self
 
 import pyarrow as pa
 
 from codelake.schemas import REPOSITORIES
+
+_MARK_DIGITS: Final = 6  # of the hash that tells two places with one name apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +43,65 @@ class Repository:
         is_folder = PurePath(self.source).is_absolute() and self.source != self.git_directory
         return self.source if is_folder else ""
 
+    def is_on_disk(self, *, is_live: bool) -> bool:
+        """Say whether files are read from disk, where no commit tells whether they changed."""
+        return not self.git_directory or (is_live and bool(self.work_tree))
+
     def is_empty(self, *, is_live: bool) -> bool:
         """Say whether there is nothing to read: no commit, and no checkout read from disk."""
-        is_on_disk = not self.git_directory or (is_live and bool(self.work_tree))
-        return not self.commit and not is_on_disk
+        return not self.commit and not self.is_on_disk(is_live=is_live)
+
+    def marked(self) -> Self:
+        """Return it with a mark of its place in the name, which two places may share."""
+        mark = hashlib.blake2b(self.source.encode()).hexdigest()[:_MARK_DIGITS]
+        return replace(self, name=f"{self.name}~{mark}")
 
 
 def compare_repositories(
-    found: Sequence[Repository], stored: pa.Table, fingerprint: str, *, is_live: bool = False
+    found: Sequence[Repository],
+    stored: pa.Table,
+    fingerprint: str,
+    *,
+    is_live: bool = False,
+    elsewhere: Collection[str] = (),
 ) -> pa.Table:
     """Return the repositories table of this run: what was found, then what is gone, by name.
 
     A stored repository whose source has failed as a whole (a server that is down, a disk that is
-    not mounted) is not gone: it is failed too and keeps its rows.
+    not mounted) is not gone: it is failed too and keeps its rows. The name of a repository that
+    stays is not given to another one.
 
     Args:
         found: as discovered.
         stored: the repositories table of the last run.
         fingerprint: of the settings in force.
         is_live: files are read from disk, so that a commit does not tell whether they changed.
+        elsewhere: names of stored repositories that the sources of this run say nothing of; they
+            stay as they are and are not in the result.
     """
     known = {row["repository"]: row for row in stored.to_pylist()}
-    lost = [r.source for r in found if r.status == "failed" and r.name not in known]
-    rows = [_row(r, known.pop(r.name, None), fingerprint, is_live=is_live) for r in found]
-    rows += [_gone(row, lost) for row in known.values()]
+    lost = [r.source for r in found if r.status == "failed"]
+    held = _held_names(found, known, lost, elsewhere)
+    named = [r.marked() if r.name in held else r for r in found]
+    rows = [_row(r, known.pop(r.name, None), fingerprint, is_live=is_live) for r in named]
+    rows += [_gone(row, lost) for name, row in known.items() if name not in elsewhere]
     rows.sort(key=lambda row: row["repository"])
     return pa.Table.from_pylist(rows, schema=REPOSITORIES.schema)
+
+
+def _held_names(
+    found: Iterable[Repository],
+    known: Mapping[str, dict[str, str]],
+    lost: Sequence[str],
+    elsewhere: Collection[str],
+) -> set[str]:
+    """Return the names of stored repositories that were not looked at and stay."""
+    here = {repository.source for repository in found}
+    return {
+        name
+        for name, row in known.items()
+        if row["source"] not in here and (name in elsewhere or _lost_source(row["source"], lost))
+    }
 
 
 def _row(
@@ -78,18 +114,24 @@ def _row(
         return {**known, "status": "failed", "reason": repository.reason}
     if repository.status == "skipped" and known is not None and known["status"] != "skipped":
         row["status"] = "removed"  # once indexed, now left out: its rows go
-    is_on_disk = not repository.git_directory or (is_live and bool(repository.work_tree))
     is_same = known is not None and all(
         row[name] == known[name] for name in ("commit", "fingerprint", "git_directory")
     )
     if not repository.status:
-        row["status"] = "unchanged" if is_same and not is_on_disk else "changed"
+        row["status"] = "changed"
+        if is_same and not repository.is_on_disk(is_live=is_live):
+            row["status"] = "unchanged"
     return row
 
 
 def _gone(row: dict[str, str], lost: Iterable[str]) -> dict[str, str]:
-    for source in lost:
-        if row["source"] == source or row["source"].startswith(source.rstrip("/") + "/"):
-            reason = f"its source {source} could not be read; the stored rows are kept"
-            return {**row, "status": "failed", "reason": reason}
+    source = _lost_source(row["source"], lost)
+    if source:
+        reason = f"its source {source} could not be read; the stored rows are kept"
+        return {**row, "status": "failed", "reason": reason}
     return {**row, "status": "removed", "reason": ""}
+
+
+def _lost_source(source: str, lost: Iterable[str]) -> str:
+    """Return which of the sources that failed ``source`` is or lies below, else nothing."""
+    return next((r for r in lost if source == r or source.startswith(r.rstrip("/") + "/")), "")

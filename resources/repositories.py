@@ -6,10 +6,10 @@ where a repository lies below its source, so that they are the same every night 
 sources are; only a name that two sources share gets a mark of its place.
 """
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -21,7 +21,7 @@ from codelake.paths import display_path, path_from_bytes, path_to_bytes
 from codelake.repositories import Repository
 from codelake.settings import Settings
 from resources.git import Head, read_head, without_credentials
-from resources.mirrors import is_url, mirror
+from resources.mirrors import is_url, mirror, parse_address
 from resources.working_trees import list_files, list_submodules
 
 # Folders that hold other people's code in thousands of folders and no clone of ours.
@@ -30,7 +30,6 @@ _NEVER_WALKED: Final = frozenset(
 )
 _NESTED: Final = "lies inside the repository {}; set sources.nested = true to index it"
 _JOBS: Final = 8  # repositories asked at a time; few enough for one server
-_MARK_DIGITS: Final = 6  # of the hash that tells two places with one name apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +81,19 @@ def expand_source(source: str) -> list[str]:
     return lines if any(map(_names_a_place, lines)) else [source]
 
 
+def source_places(sources: Iterable[str]) -> frozenset[str]:
+    """Return where the sources are, as repositories found in them name it."""
+    return frozenset(map(_source_place, chain.from_iterable(map(expand_source, sources))))
+
+
+def _source_place(source: str) -> str:
+    if is_url(source):
+        with suppress(SourceError):  # said where it is fetched
+            return parse_address(source).shown
+        return without_credentials(source)
+    return _real(Path(source.removeprefix("file://")).expanduser())
+
+
 def _names_a_place(line: str) -> bool:
     if is_url(line):
         return "://" in line or "@" in line
@@ -101,7 +113,8 @@ def _jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
         place = place.resolve(strict=True)
         folders = [place] if _looks_like_repository(place) else list(_walk(place, store))
     except OSError as error:
-        failed = _failed(place, f"cannot read {_shown(place)}: {error.strerror}; check the path")
+        reason = f"cannot read {_shown(place)}: {error.strerror}; check the path"
+        failed = Repository(_name(place), _real(place), status="failed", reason=reason)
         yield lambda: [_Found(failed)]
         return
     for folder in folders:
@@ -221,11 +234,8 @@ def _name_apart(repositories: Iterable[Repository]) -> list[Repository]:
     """Mark every name but the first of its kind with a hash of its place; sort by name."""
     named: dict[str, Repository] = {}
     for repository in repositories:
-        name = repository.name
-        if name in named:
-            mark = hashlib.blake2b(repository.source.encode()).hexdigest()[:_MARK_DIGITS]
-            name = f"{name}~{mark}"
-        named[name] = replace(repository, name=name)
+        apart = repository.marked() if repository.name in named else repository
+        named[apart.name] = apart
     return [named[name] for name in sorted(named)]
 
 
@@ -239,6 +249,11 @@ def _name(place: Path) -> str:
 
 def _shown(place: Path) -> str:
     return display_path(_text(place))
+
+
+def _real(place: Path) -> str:
+    """Return a place as :func:`_text` does, with links followed; nothing need be there."""
+    return _text(Path(os.path.realpath(place)))
 
 
 def _relative(folder: Path, place: Path) -> str:

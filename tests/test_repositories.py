@@ -402,15 +402,33 @@ def test_a_folder_on_disk_is_always_looked_at() -> None:
     assert again["status"].to_pylist() == ["changed"]
 
 
-def test_a_source_that_is_down_removes_nothing() -> None:
+def test_a_source_that_is_down_removes_nothing_however_long() -> None:
     app = Repository("app", "/org/app", "/org/app/.git", "c1", "main")
     stored = compare_repositories([app], REPOSITORIES.table(), "f")
     down = Repository("org", "/org", status="failed", reason="cannot read /org")
-    table = compare_repositories([down], stored, "f").to_pylist()
-    assert [(r["repository"], r["status"], r["commit"]) for r in table] == [
-        ("app", "failed", "c1"),
-        ("org", "failed", ""),
-    ]
+    for _ in range(3):
+        stored = compare_repositories([down], stored, "f")
+        assert [(r["repository"], r["status"], r["commit"]) for r in stored.to_pylist()] == [
+            ("app", "failed", "c1"),
+            ("org", "failed", ""),
+        ]
+    assert _compare([app], stored) == {"app": "unchanged", "org": "removed"}
+
+
+def test_a_name_is_not_given_to_another_repository_while_its_own_stays() -> None:
+    first = Repository("app", "/a/app", "/a/app/.git", "c1", "main")
+    second = Repository("app", "/b/app", "/b/app/.git", "c2", "main")
+    stored = compare_repositories([first], REPOSITORIES.table(), "f")
+    marked = second.marked().name
+    assert marked != "app"
+    # the sources of this run say nothing of the first: it is neither judged nor overwritten
+    later = compare_repositories([second], stored, "f", elsewhere=["app"])
+    assert later["repository"].to_pylist() == [marked]
+    # its source cannot be read tonight
+    down = Repository("a", "/a", status="failed", reason="cannot read /a")
+    assert _compare([down, second], stored) == {"a": "failed", "app": "failed", marked: "changed"}
+    # it is gone for good, or was moved
+    assert _compare([second], stored) == {"app": "changed"}
 
 
 def test_a_repository_that_fails_keeps_its_stored_state() -> None:

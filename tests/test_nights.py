@@ -1,0 +1,56 @@
+"""Nights on which something moves, fails or stops between two stages of the job."""
+
+from pathlib import Path
+
+import pytest
+from nights import commit, night, rows
+
+_ONE = "def one():\n    return 1\n"
+_TWO = "def two():\n    return 2\n"
+
+
+def _paths(store: Path) -> set[tuple[str, str]]:
+    return {(row["repository"], row["path"]) for row in rows(store, "chunks")}
+
+
+def test_a_folder_that_cannot_be_read_for_many_nights_keeps_its_rows(tmp_path: Path) -> None:
+    store, organisation = tmp_path / "store", tmp_path / "organisation"
+    commit(organisation / "shop", {"a.py": _ONE})
+    night(store, organisation)
+    before = rows(store, "chunks")
+    organisation.rename(tmp_path / "away")
+    for _ in range(2):
+        failed = {failure["repository"] for failure in night(store, organisation).failed}
+        assert failed == {"organisation", "shop"}
+        assert rows(store, "chunks") == before
+    (tmp_path / "away").rename(organisation)
+    assert night(store, organisation).chunks["unchanged"] == len(before)
+
+
+def test_two_repositories_of_one_name_do_not_take_each_others_place(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    commit(tmp_path / "a" / "shop", {"one.py": _ONE})
+    commit(tmp_path / "b" / "shop", {"two.py": _TWO})
+    for place in ("a", "b", "a"):
+        night(store, tmp_path / place / "shop", sources__prune=False)
+    (mark,) = {row["repository"] for row in rows(store, "chunks")} - {"shop"}
+    assert mark.startswith("shop~")
+    assert _paths(store) == {("shop", "one.py"), (mark, "two.py")}
+
+
+def test_however_a_source_is_spelled_its_repositories_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "clones")
+    for name in ("shop", "gate"):
+        commit(tmp_path / "clones" / name, {"a.py": _ONE})
+    store, spelling = tmp_path / "store", "x/../link"
+    night(store, spelling, sources__prune=False)
+    (tmp_path / "clones" / "gate").rename(tmp_path / "gate")
+    night(store, spelling, sources__prune=False)
+    assert _paths(store) == {("shop", "a.py")}
+    (tmp_path / "clones").rename(tmp_path / "away")
+    night(store, spelling)
+    assert _paths(store) == {("shop", "a.py")}
