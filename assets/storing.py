@@ -7,9 +7,39 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from codelake.changes import deleted_ids, written_ids
+from codelake.schemas import REPOSITORIES
 from resources.configuration import Configuration
 from resources.progress import reporter
 from resources.stages import Batches
+from resources.store import LanceStore, given_spec
+
+
+def unsettle(store: LanceStore, repositories: Batches, files: Batches) -> None:
+    """Say in the ledger which files and repositories are about to get other rows.
+
+    Without a fingerprint they are looked at anew by the next run. It would not do to leave the
+    ledger alone until the rows are stored: a file that was stored by a run that was killed, and
+    is gone or is what it was before by the next night, would seem to be in order.
+    """
+    table = repositories.table()
+    changed = table.filter(pc.is_in(table["status"], pa.array(["changed", "removed"])))
+    columns = REPOSITORIES.schema.names
+    store.replace_rows(
+        "repositories",
+        batches=(_without_fingerprint(b, columns) for b in changed.combine_chunks().to_batches()),
+    )
+    names = given_spec("files").schema.names
+    touched = (b.filter(pc.not_equal(b.column("status"), "unchanged")) for b in files)
+    store.replace_rows(
+        "files", batches=(_without_fingerprint(b, names) for b in touched if b.num_rows)
+    )
+
+
+def _without_fingerprint(rows: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
+    rows = rows.select(names)
+    place = rows.schema.get_field_index("fingerprint")
+    blank = pa.array([""] * rows.num_rows, pa.string())
+    return rows.set_column(place, rows.schema.field(place), blank)
 
 
 def store_rows(

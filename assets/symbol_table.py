@@ -10,6 +10,7 @@ from resources.stages import Batches
 @dg.asset(
     group_name="store",
     kinds={"lancedb"},
+    deps=["chunk_table"],  # which tells the ledger first
     description="Lance table `symbols`: changed rows written and vanished ones deleted at once.",
 )
 def symbol_table(

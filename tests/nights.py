@@ -37,14 +37,18 @@ def commit(folder: Path, files: dict[str, str] | None = None, message: str = "ch
 
 def night(store: Path, *sources: Path | str, is_dry: bool = False, **changes: object) -> Summary:
     """Index ``sources`` into ``store``; settings are given with ``__`` between their parts."""
+    return run_index(configured(store, *sources, **changes), is_dry=is_dry)
+
+
+def configured(store: Path, *sources: Path | str, **changes: object) -> Configuration:
+    """Return the settings of :func:`night` as the job takes them."""
     dotted: dict[str, object] = {key.replace("__", "."): value for key, value in changes.items()}
     dotted.setdefault("embedding.embedder", "hash")
     dotted.setdefault("run.workers", 1)
     dotted["sources.paths"] = [str(source) for source in sources]
     # A dry check of the settings: a typing error in a test should not look like a failed run.
     assert isinstance(merge_settings(build_settings({}), dotted), Settings)
-    configuration = Configuration(store=str(store), changes=json.dumps(dotted))
-    return run_index(configuration, is_dry=is_dry)
+    return Configuration(store=str(store), changes=json.dumps(dotted))
 
 
 def rows(store: Path, table: str) -> list[dict[str, Any]]:

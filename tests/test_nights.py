@@ -2,11 +2,17 @@
 
 from pathlib import Path
 
+import dagster as dg
 import pytest
-from nights import commit, night, rows
+from nights import commit, configured, git, night, rows
+
+from assets import ASSETS
+from resources.stages import StageIOManager
+from resources.store import LanceStore
 
 _ONE = "def one():\n    return 1\n"
 _TWO = "def two():\n    return 2\n"
+_UP_TO_THE_ROWS = dg.AssetSelection.assets("symbol_table").upstream()
 
 
 def _paths(store: Path) -> set[tuple[str, str]]:
@@ -54,3 +60,27 @@ def test_however_a_source_is_spelled_its_repositories_are_known(
     (tmp_path / "clones").rename(tmp_path / "away")
     night(store, spelling)
     assert _paths(store) == {("shop", "a.py")}
+
+
+def test_what_a_stopped_night_stored_is_looked_at_again(tmp_path: Path) -> None:
+    store, shop = tmp_path / "store", tmp_path / "shop"
+    commit(shop, {"a.py": _ONE, "gone.py": _TWO})
+    night(store, shop)
+    before = rows(store, "chunks")
+    git(shop, "rm", "-q", "gone.py")
+    commit(shop, {"a.py": _TWO, "new.py": _ONE})
+    # It ends after the rows and before the ledger, and by the next night all is as it was.
+    done = dg.materialize(
+        ASSETS,
+        selection=_UP_TO_THE_ROWS,
+        resources={
+            "configuration": configured(store, shop),
+            "stages": StageIOManager(folder=str(store / "stages")),
+        },
+    )
+    assert done.success
+    assert _paths(store) == {("shop", "a.py"), ("shop", "new.py")}
+    git(shop, "reset", "-q", "--hard", "HEAD~1")
+    night(store, shop)
+    assert rows(store, "chunks") == before
+    assert LanceStore(store).verify() == []
