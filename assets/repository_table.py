@@ -4,6 +4,7 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from codelake.repositories import Repository
 from codelake.schemas import REPOSITORIES
 from resources.configuration import Configuration
 from resources.stages import Batches
@@ -30,7 +31,11 @@ def repository_table(
     ledger = store.read(
         "files", columns=["repository", "path", "skip_reason"], repositories=changed
     )
-    rows = settle(table.filter(pc.is_in(table["status"], _WRITTEN)), ledger)
+    rows = settle(
+        table.filter(pc.is_in(table["status"], _WRITTEN)),
+        ledger,
+        is_live=configuration.load().sources.untracked,
+    )
     done = store.replace_rows(
         "repositories", delete_ids=gone.combine_chunks(), batches=rows.combine_chunks().to_batches()
     )
@@ -39,10 +44,11 @@ def repository_table(
     )
 
 
-def settle(repositories: pa.Table, ledger: pa.Table) -> pa.Table:
+def settle(repositories: pa.Table, ledger: pa.Table, *, is_live: bool) -> pa.Table:
     """Return the rows with the outcome of reading: what could not be read is tried again.
 
-    A row without a fingerprint never equals the next run's, so that run reads it anew.
+    A row without a fingerprint never equals the next run's, so that run reads it anew. One that
+    was read from disk has none either: its commit does not tell what the rows stand for.
     """
     unreadable = ledger.filter(pc.equal(ledger["skip_reason"], "unreadable")).to_pylist()
     partial = {row["repository"] for row in unreadable}
@@ -51,7 +57,8 @@ def settle(repositories: pa.Table, ledger: pa.Table) -> pa.Table:
     for row in rows:
         if row["status"] in {"changed", "unchanged"}:
             row["status"] = "indexed"
-        if row["repository"] in partial:
+        is_on_disk = Repository.from_row(row).is_on_disk(is_live=is_live)
+        if row["repository"] in partial or is_on_disk:
             row["fingerprint"] = ""
         if row["repository"] in unlisted:
             row |= {"status": "failed", "reason": _UNLISTED}

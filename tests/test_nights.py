@@ -7,6 +7,9 @@ import pytest
 from nights import commit, configured, git, night, rows
 
 from assets import ASSETS
+from assets.repository_table import settle
+from codelake.repositories import Repository, compare_repositories
+from codelake.schemas import FILES, REPOSITORIES
 from resources.stages import StageIOManager
 from resources.store import LanceStore
 
@@ -84,3 +87,13 @@ def test_what_a_stopped_night_stored_is_looked_at_again(tmp_path: Path) -> None:
     night(store, shop)
     assert rows(store, "chunks") == before
     assert LanceStore(store).verify() == []
+
+
+@pytest.mark.parametrize(("is_live", "later"), [(True, "changed"), (False, "unchanged")])
+def test_a_commit_stands_for_the_rows_unless_they_were_read_from_disk(
+    *, is_live: bool, later: str
+) -> None:
+    found = [Repository("app", "/org/app", "/org/app/.git", "c1", "main")]
+    table = compare_repositories(found, REPOSITORIES.table(), "f", is_live=is_live)
+    stored = settle(table, FILES.table(), is_live=is_live)
+    assert compare_repositories(found, stored, "f")["status"].to_pylist() == [later]
