@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from codelake.errors import StoreError, UsageError
-from codelake.schemas import CHUNKS, column
+from codelake.schemas import CHUNKS, SYMBOLS, column
 from codelake.search.tables import Filters
 from resources.store import STORED, LanceStore
 from resources.store.folder import StoreFolder
@@ -30,6 +30,7 @@ from tests.stored_rows import (
     ledger_files,
     ledger_repositories,
     stored,
+    symbol,
     vector_of,
 )
 
@@ -164,6 +165,24 @@ def test_rollback_brings_back_rows_ledger_and_model(tmp_path: Path) -> None:
     assert store.verify() == []
     with pytest.raises(UsageError, match="no published state 'friday'; there are: tuesday, monday"):
         store.rollback("friday")
+
+
+def test_rollback_keeps_vectors_that_were_paid_for(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    store.publish("monday")
+    later = batches(CHUNKS, [chunk("b.py", "text of b.py")])
+    store.replace_rows("chunks", batches=later)
+    assert embed_all(store) == 1
+    store.rollback("monday")
+    store.replace_rows("chunks", batches=later)
+    assert store.pending_count(MODEL) == 0
+
+
+def test_a_symbol_that_is_embedded_as_a_chunk_lacks_no_vector(tmp_path: Path) -> None:
+    store = _whole(tmp_path, "a.py")
+    rows = batches(SYMBOLS, [symbol("name", embedded_text="", text_hash="")])
+    store.replace_rows("symbols", batches=rows)
+    assert store.verify() == []
 
 
 @pytest.mark.parametrize(("begun", "paths"), [("rollback monday", ["a.py"]), ("rebuild", [])])

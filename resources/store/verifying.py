@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from codelake.errors import StoreError
 from resources.store.folder import StoreFolder
-from resources.store.predicates import equals
+from resources.store.predicates import HAS_TEXT, equals
 from resources.store.rows import joined_key
 from resources.store.specs import IDENTITY, MODEL_COLUMN, SEARCHED, vector_column, vector_models
 from resources.store.vectors import bad_vectors
@@ -107,7 +107,7 @@ def _vector_problems(table: str, dataset: lance.LanceDataset, model_id: str) -> 
             detail = f"rows said to have a vector of {model} that have no good one: {_some(bad)}"
             yield Problem(table, "bad-vector", len(bad), detail)
     if model_id in vector_models(dataset.schema):
-        without = dataset.count_rows(f"{vector_column(model_id)} IS NULL")
+        without = dataset.count_rows(f"{vector_column(model_id)} IS NULL AND {HAS_TEXT}")
         if without:
             detail = f"rows without a vector of {model_id}: the next `codelake index` embeds them"
             yield Problem(table, "missing-vector", without, detail)

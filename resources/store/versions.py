@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from codelake.errors import UsageError
+from codelake.schemas import EMBEDDINGS
 from resources.store.folder import StoreFolder
 from resources.store.manifest import Published
 
@@ -77,6 +78,7 @@ def rollback(folder: StoreFolder, name: str) -> None:
     """Make the state published as ``name`` the present one, for readers and for the next run.
 
     The record says first that this was begun, so that a killed one is ended by the next writer.
+    Vectors are kept, those made since too: they stand for texts and were paid for.
 
     Raises:
         UsageError: there is no such state.
@@ -89,7 +91,7 @@ def rollback(folder: StoreFolder, name: str) -> None:
         raise UsageError(message)
     begun = replace(manifest, unfinished=f"{ROLLBACK} {name}")
     folder.update(replace(begun, model_id=state.model_id, next_model_id=""))
-    for table in folder.specs:
+    for table in (name for name in folder.specs if name != EMBEDDINGS.name):
         dataset = folder.dataset(table, state.tables[table])
         dataset.restore()  # type: ignore[no-untyped-call] # Lance gives it no types
     publish(folder, name)
