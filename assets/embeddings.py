@@ -39,6 +39,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
     return dg.MaterializeResult(
         metadata={
             "embedded": embedded,
+            "waiting": pending - embedded,
             "failed": dg.MetadataValue.json(failures),
             "stopped": stopped,
             "model": embedder.model_id,

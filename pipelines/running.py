@@ -1,12 +1,14 @@
 """Run the nightly job in this process and tell what it did."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from codelake.changes import ChangeCounts, count_changes
 from codelake.chunking import chunker_named
@@ -57,13 +59,7 @@ def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
     settings = configuration.load()
     return {
         "resources": {
-            "configuration": {
-                "config": {
-                    "config_file": configuration.config_file,
-                    "store": configuration.store,
-                    "changes": configuration.changes,
-                }
-            },
+            "configuration": {"config": configuration.recorded()},
             "stages": {"config": {"folder": str(Path(settings.store) / "stages")}},
         },
         "loggers": {"console": {"config": {"log_level": log_level}}},
@@ -93,8 +89,8 @@ def _failure(reason: str, repository: str = "", path: str = "") -> dict[str, str
 
 def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: bool) -> Summary:
     stages = store.path / "stages"
-    repositories = _stage(stages, "repositories").table().to_pylist()
     metadata = _metadata(result)
+    repositories = _made(stages, "repositories", metadata).to_pylist()
     summary = Summary(store=str(store.path))
     summary.failed = _failures(repositories, metadata) + _stage_failures(result)
     unlisted = {failure["repository"] for failure in summary.failed}
@@ -107,23 +103,34 @@ def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: 
     summary.notices = _notices(repositories)
     summary.failed += _unreadable(store, names)
     summary.files = _files(store, names)
-    written = 0
-    counts = count_changes(_stage(stages, "changes").table()) if "changes" in metadata else {}
-    for table in ("chunks", "symbols"):
-        change = counts.get(table, ChangeCounts())
+    changes = _made(stages, "changes", metadata)
+    counts = count_changes(changes)
+    for table, asset in (("chunks", "chunk_table"), ("symbols", "symbol_table")):
+        is_done = is_dry or asset in metadata
+        change = counts.get(table, ChangeCounts()) if is_done else ChangeCounts()
         values = asdict(change)
-        written += change.added + change.modified
         if not is_dry:
             total = _rows_of(store, table, names)
             values["unchanged"] = total - change.added - change.modified
         setattr(summary, table, values)
-    embedded = int(metadata.get("embeddings", {}).get("embedded", 0))
-    summary.texts = {"embedded": embedded, "reused": max(0, written - embedded)}
+    summary.texts = _texts(changes, metadata.get("embeddings", {}))
     return summary
 
 
-def _stage(folder: Path, name: str) -> Batches:
-    return Batches(folder / f"{name}.arrow", TABLES[name])
+def _texts(changes: pa.Table, embeddings: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many texts were embedded, and how many new rows got a vector without that."""
+    if "model" not in embeddings:  # by words only, or not come so far
+        return {"embedded": 0, "reused": 0}
+    is_new = pc.is_in(changes["change"], pa.array(["added", "modified"]))
+    rows = pc.sum(pc.and_(is_new, pc.not_equal(changes["text_hash"], ""))).as_py() or 0
+    embedded, waiting = int(embeddings["embedded"]), int(embeddings["waiting"])
+    return {"embedded": embedded, "reused": max(0, rows - embedded - waiting)}
+
+
+def _made(folder: Path, name: str, metadata: Collection[str]) -> pa.Table:
+    """Return the table a stage of this run made; a file of an earlier run does not count."""
+    spec = TABLES[name]
+    return Batches(folder / f"{name}.arrow", spec).table() if name in metadata else spec.table()
 
 
 def _metadata(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:

@@ -11,9 +11,14 @@ from codelake.embedding import Embedder
 from codelake.errors import UsageError
 from codelake.settings import Settings, merge_settings, parse_settings
 from resources.embedders import open_embedder
+from resources.git import without_credentials
 from resources.store import LanceStore
 
 NO_EMBEDDER: Final = "none"
+_PATHS: Final = "sources.paths"
+
+# Sources with the credentials in their URLs, by what may be recorded of them; only in memory.
+_GIVEN: Final[dict[str, str]] = {}
 
 
 def load_settings(config_file: str, changes: dict[str, object]) -> Settings:
@@ -45,7 +50,27 @@ class Configuration(dg.ConfigurableResource[None]):
         changes = json.loads(self.changes)
         if self.store:
             changes["store"] = self.store
+        if _PATHS in changes:
+            changes[_PATHS] = [_GIVEN.get(path, path) for path in changes[_PATHS]]
         return load_settings(self.config_file, changes)
+
+    def recorded(self) -> dict[str, str]:
+        """Return the configuration as a run may keep it: Dagster writes it to disk.
+
+        Credentials in the URLs of sources are left out; this process still knows them.
+        """
+        changes = json.loads(self.changes)
+        if _PATHS in changes:
+            given: dict[str, str] = {}
+            for path in changes[_PATHS]:
+                given.setdefault(without_credentials(path), path)
+            _GIVEN.update({shown: path for shown, path in given.items() if shown != path})
+            changes[_PATHS] = list(given)
+        return {
+            "config_file": self.config_file,
+            "store": self.store,
+            "changes": json.dumps(changes),
+        }
 
     def open_store(self) -> LanceStore:
         """Open the tables; in one process the same store is the same writer."""

@@ -97,3 +97,21 @@ def test_a_commit_stands_for_the_rows_unless_they_were_read_from_disk(
     table = compare_repositories(found, REPOSITORIES.table(), "f", is_live=is_live)
     stored = settle(table, FILES.table(), is_live=is_live)
     assert compare_repositories(found, stored, "f")["status"].to_pylist() == [later]
+
+
+def test_a_credential_in_a_source_is_written_nowhere(tmp_path: Path) -> None:
+    secret = "t0ken4u"  # noqa: S105 # made up for the test
+    summary = night(tmp_path / "store", f"https://me:{secret}@127.0.0.1:9/team/app.git")
+    assert [failure["repository"] for failure in summary.failed] == ["team/app"]
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if secret.encode() in path.read_bytes()] == []
+
+
+def test_without_an_embedder_no_text_is_said_to_be_reused(tmp_path: Path) -> None:
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    summary = night(tmp_path / "store", tmp_path / "shop", embedding__embedder="none")
+    assert summary.chunks["added"] == 1
+    assert summary.texts == {"embedded": 0, "reused": 0}
+    later = night(tmp_path / "store", tmp_path / "shop")
+    assert later.texts == {"embedded": 2, "reused": 0}
