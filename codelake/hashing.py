@@ -4,6 +4,7 @@ import hashlib
 from typing import Final
 
 _BYTES: Final = 16  # 128 bits: no collision among 10**12 texts worth speaking of
+_EMPTY: Final = hashlib.blake2b(digest_size=_BYTES)  # a copy of it is made faster than a new one
 
 
 def content_hash(text: str) -> str:
@@ -27,21 +28,28 @@ def row_id(*parts: str) -> str:
 
 def bytes_hash(data: bytes) -> str:
     r"""Return :func:`content_hash` of UTF-8 ``data`` that holds no ``\r\n``."""
-    return hashlib.blake2b(data, digest_size=_BYTES).hexdigest()
+    digest = _EMPTY.copy()
+    digest.update(data)
+    return digest.hexdigest()
 
 
 class RowIds:
     """Makes the :func:`row_id` of many rows whose first parts are the same, at a third the cost."""
 
-    __slots__ = ("_shared",)
+    __slots__ = ("_begun",)
 
     def __init__(self, *parts: str) -> None:
         """Start with the ``parts`` every row has in common."""
-        self._shared = b"".join(map(_framed, parts))
+        self._begun = _EMPTY.copy()
+        self._begun.update(b"".join(map(_framed, parts)))
 
     def of(self, *parts: str) -> str:
         """Return the id of the row that ends with ``parts``."""
-        return bytes_hash(self._shared + b"".join([_framed(part) for part in parts]))
+        digest = self._begun.copy()
+        # In ASCII there are as many bytes as characters.
+        text = "".join([f"{len(part)}:{part}" for part in parts])
+        digest.update(text.encode() if text.isascii() else b"".join(map(_framed, parts)))
+        return digest.hexdigest()
 
 
 def _framed(part: str) -> bytes:

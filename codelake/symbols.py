@@ -1,8 +1,8 @@
 """Turn the definitions of parsed files into symbol records: syntax rows in, symbol rows out."""
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,8 @@ _MADE: Final = (
     "symbol_id", "start_line", "end_line", "name_line", "natural_name", "qualified_name", "body",
     "content_hash", "embedded_text", "text_hash",
 )  # fmt: skip
+_READ: Final = ("start_byte", "end_byte", "name_byte", "name", "hierarchy", "doc")
+_NO_COLUMNS: Final[dict[str, Sequence[object]]] = dict.fromkeys((*Definition._fields, *_MADE), ())
 
 
 def symbols_batch(syntax: pa.RecordBatch, settings: Settings) -> pa.RecordBatch:
@@ -79,25 +81,25 @@ def symbol_columns(
         encoding: what the file is stored in, to count bytes and lines there.
         bom_bytes: bytes of the byte order mark before the text.
     """
-    columns: dict[str, Sequence[object]] = dict.fromkeys((*Definition._fields, *_MADE), ())
+    columns = _NO_COLUMNS.copy()
     if definitions:
         columns.update(zip(Definition._fields, zip(*definitions, strict=True), strict=True))
-        columns.update(zip(_MADE, _made(text, definitions, repository, path), strict=True))
+        read = zip(*(columns[name] for name in _READ), strict=True)
+        columns.update(zip(_MADE, _made(text, read, repository, path), strict=True))
         _move_offsets(columns, text, encoding, bom_bytes)
     return columns
 
 
 def _made(
-    text: bytes, definitions: Sequence[Definition], repository: str, path: str
+    text: bytes, definitions: Iterable[tuple[Any, ...]], repository: str, path: str
 ) -> Iterator[tuple[object, ...]]:
-    """Return the columns of _MADE; hashing is what costs, so it reads bytes, not text."""
-    ids = RowIds("symbol", repository, path)
+    """Return the columns of _MADE for rows of _READ; hashes read bytes, as text costs more."""
+    id_of = RowIds("symbol", repository, path).of
     seen: dict[tuple[str, str], int] = {}
     has_returns = b"\r" in text
     line, at = 1, 0
     rows = []
-    for definition in definitions:
-        start, end = definition.start_byte, definition.end_byte
+    for start, end, name_byte, name, hierarchy, doc in definitions:
         line += text.count(b"\n", at, start) if start >= at else -text.count(b"\n", start, at)
         at = start
         body = text[start:end]
@@ -105,25 +107,28 @@ def _made(
             body = body.replace(b"\r\n", b"\n")
         body_hash = bytes_hash(body)
         line_ends = body.count(b"\n")
-        name = definition.name
-        qualified = ".".join(definition.hierarchy)
+        qualified = ".".join(hierarchy)
         key = (qualified, body_hash)
         occurrence = seen.get(key, 0)
         seen[key] = occurrence + 1
         words = natural_name(name)
-        embedded = f"{repository}: {name} {words} {definition.doc[:_DOC_CHARACTERS]}".rstrip()
+        embedded = f"{repository}: {name} {words} {doc[:_DOC_CHARACTERS]}".rstrip()
         rows.append(
             (
-                ids.of(qualified, body_hash, str(occurrence)),
+                id_of(qualified, body_hash, str(occurrence)),
                 line,
                 line + line_ends,
-                line + text.count(b"\n", start, definition.name_byte),
+                line + text.count(b"\n", start, name_byte),
                 words,
                 qualified,
                 _shown(body, line_ends),
                 body_hash,
                 embedded,
-                bytes_hash(embedded.encode("utf-8", "surrogatepass")),
+                bytes_hash(
+                    embedded.encode()
+                    if embedded.isascii()
+                    else embedded.encode("utf-8", "surrogatepass")
+                ),
             )
         )
     return zip(*rows, strict=True)
