@@ -1,9 +1,11 @@
 """The settings of a run as a Dagster resource, and what is opened with them."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import dagster as dg
 
@@ -44,6 +46,19 @@ class Configuration(dg.ConfigurableResource[None]):
     config_file: str = ""
     store: str = ""
     changes: str = "{}"
+
+    @contextmanager
+    def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[None]:
+        """Be the one run over this store, whoever started it, and make the store if there is none.
+
+        Another run would put its stage tables in place of this one's before they are read.
+
+        Raises:
+            StoreError: another run writes; the message says which.
+        """
+        del context
+        with self.open_store().writing():
+            yield cast("None", self)  # Dagster's type of a resource that is its own value
 
     def load(self) -> Settings:
         """Return the settings of this run."""

@@ -65,6 +65,30 @@ def test_however_a_source_is_spelled_its_repositories_are_known(
     assert _paths(store) == {("shop", "a.py")}
 
 
+def _materialize(store: Path, source: Path) -> dg.ExecuteInProcessResult:
+    """Run the stages up to the stored rows, as the user interface does."""
+    return dg.materialize(
+        ASSETS,
+        selection=_UP_TO_THE_ROWS,
+        resources={
+            "configuration": configured(store, source),
+            "stages": StageIOManager(folder=str(store / "stages")),
+        },
+        raise_on_error=False,
+    )
+
+
+def test_a_run_that_dagster_starts_makes_the_store_and_is_the_only_one(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    other = LanceStore(store)
+    with other.writing():
+        assert not _materialize(store, tmp_path / "shop").success
+    assert rows(store, "chunks") == []
+    assert _materialize(store, tmp_path / "shop").success
+    assert _paths(store) == {("shop", "a.py")}
+
+
 def test_what_a_stopped_night_stored_is_looked_at_again(tmp_path: Path) -> None:
     store, shop = tmp_path / "store", tmp_path / "shop"
     commit(shop, {"a.py": _ONE, "gone.py": _TWO})
@@ -73,15 +97,7 @@ def test_what_a_stopped_night_stored_is_looked_at_again(tmp_path: Path) -> None:
     git(shop, "rm", "-q", "gone.py")
     commit(shop, {"a.py": _TWO, "new.py": _ONE})
     # It ends after the rows and before the ledger, and by the next night all is as it was.
-    done = dg.materialize(
-        ASSETS,
-        selection=_UP_TO_THE_ROWS,
-        resources={
-            "configuration": configured(store, shop),
-            "stages": StageIOManager(folder=str(store / "stages")),
-        },
-    )
-    assert done.success
+    assert _materialize(store, shop).success
     assert _paths(store) == {("shop", "a.py"), ("shop", "new.py")}
     git(shop, "reset", "-q", "--hard", "HEAD~1")
     night(store, shop)
