@@ -24,6 +24,7 @@ JOB: Final = "nightly"
 # What a dry run does: everything that neither writes to the store nor embeds.
 _DRY: Final = ("repositories", "files", "syntax", "chunks", "symbols", "changes")
 _READ: Final = ("changed", "unchanged")  # statuses of repositories that the store stands for
+_INTERRUPTS: Final = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 _UNREADABLE: Final = (
     "cannot be read; check the rights of the file, or the repository with `git fsck`"
 )
@@ -37,6 +38,7 @@ def run_index(
     Raises:
         UsageError: the settings name a chunker or an embedder that does not exist.
         StoreError: the store cannot be written.
+        KeyboardInterrupt: the run was interrupted; what it had stored is kept.
     """
     chunker_named(configuration.load().chunking.chunker)
     configuration.open_embedder()
@@ -50,6 +52,8 @@ def run_index(
             asset_selection=[dg.AssetKey(name) for name in _DRY] if is_dry else None,
             raise_on_error=False,
         )
+        if _is_interrupted(result):
+            raise KeyboardInterrupt
         summary = _summarize(result, store, is_dry=is_dry)
         summary.seconds = _seconds(instance, result.run_id)
         return summary
@@ -66,6 +70,22 @@ def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
     }
 
 
+def _first_cause(event: dg.DagsterEvent) -> tuple[str, str]:
+    """Return class and message of the error that a step failed with, below Dagster's own."""
+    error = event.step_failure_data.error
+    while error is not None and error.cause is not None:
+        error = error.cause
+    if error is None:
+        return "", ""
+    return error.cls_name or "", error.message.strip().partition(": ")[2]
+
+
+def _is_interrupted(result: dg.ExecuteInProcessResult) -> bool:
+    """Tell whether Ctrl-C ended the run; Dagster records it as the failure of a step."""
+    failures = [event for event in result.all_events if event.is_step_failure]
+    return any(_first_cause(event)[0] in _INTERRUPTS for event in failures)
+
+
 def _stage_failures(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
     """Return why stages failed as a whole, without Dagster's frames around it.
 
@@ -75,10 +95,7 @@ def _stage_failures(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
     for event in result.all_events:
         if not event.is_step_failure or event.step_failure_data.user_failure_data is not None:
             continue
-        error = event.step_failure_data.error
-        while error is not None and error.cause is not None:
-            error = error.cause
-        reason = error.message.strip().partition(": ")[2] if error is not None else "unknown"
+        reason = _first_cause(event)[1] or "unknown"
         found.append(_failure(f"stage {event.step_key} failed: {reason}"))
     return found
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -240,3 +241,41 @@ def test_a_damaged_record_of_runs_is_told_with_its_place(run: Run, tmp_path: Pat
     assert "Traceback" not in ended.err
     shutil.rmtree(tmp_path / "lake" / "dagster")
     assert run("index", "shop", "--store", "lake", "--embedder", "none", "--json").code == 0
+
+
+def test_any_answer_of_sql_is_a_json_document(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    commit(tmp_path / "shop", _CODE)
+    assert run("index", "shop", "--embedder", "none").code == 0
+    values = (
+        "'nan'::double n, date '2024-02-29' d, 1.50::decimal(4, 2) e, '\\xff'::blob b, {'k': 1} s"
+    )
+    ended = run("sql", f"select {values}, [1, null] l", "--json")
+    (row,) = json.loads(ended.out)
+    assert row == {
+        "n": None, "d": "2024-02-29", "e": "1.50", "b": "b'\\xff'", "s": {"k": 1}, "l": [1, None],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("stage", ["files", "symbols"])
+def test_ctrl_c_ends_with_one_line_and_the_next_run_finishes(tmp_path: Path, stage: str) -> None:
+    commit(tmp_path / "shop", {f"{n}.py": f"def f{n}():\n    return {n}\n" for n in range(40)})
+    places = [str(tmp_path / "shop"), "--store", str(tmp_path / "lake")]
+    with subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, "index", *places, "--embedder", "none"],
+        cwd=Path(__file__).parents[1],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if line.startswith(f"{stage}:"):
+                break
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "interrupted; what was stored is kept, run again to finish"
+    assert "Traceback" not in err
+    assert night(tmp_path / "lake", tmp_path / "shop", embedding__embedder="none").failed == []
+    assert len(rows(tmp_path / "lake", "symbols")) == 40

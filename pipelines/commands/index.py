@@ -3,6 +3,7 @@
 import json
 import logging
 import warnings
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -60,7 +61,8 @@ def index(  # noqa: PLR0913 # one parameter an option
     except CodelakeError as error:
         if as_json:  # whoever reads the document finds the reason in it
             failed = [{"repository": "", "path": "", "reason": str(error)}]
-            print_json(Summary(failed=failed, store=store or "").to_dict())
+            place = str(Path(store).absolute()) if store else ""
+            print_json(Summary(failed=failed, store=place).to_dict())
         raise
     if as_json:
         print_json(summary.to_dict())

@@ -1,5 +1,7 @@
 """``codelake sql``: SQL over the tables, read-only."""
 
+import math
+
 import click
 from rich.console import Console
 from rich.table import Table
@@ -24,9 +26,20 @@ def sql(statement: str, store: str | None, config_file: str | None, *, as_json: 
     found = require_store(read_settings(config_file, store)).sql(statement)
     rows = found.to_pylist()
     if as_json:
-        print_json(rows)
+        print_json(_plain(rows))
         return
     table = Table(*found.schema.names, box=None)
     for row in rows:
         table.add_row(*(Text(make_visible(str(value))) for value in row.values()))
     Console().print(table)
+
+
+def _plain(value: object) -> object:
+    """Return ``value`` as JSON can hold it: a date or a decimal as text, no number as null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)
