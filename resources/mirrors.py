@@ -1,10 +1,12 @@
 """Bare mirrors of repositories behind URLs, fetched again only when the server's HEAD has moved."""
 
+import contextlib
 import hashlib
 import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,8 @@ from resources.git import GitError, network_environment, run_git, without_creden
 _SCHEMES: Final = frozenset({"http", "https", "ssh", "git"})
 _ASK_SECONDS: Final = 60.0  # for one list of names; a server that is down must not hold up a night
 _FETCH_SECONDS: Final = 3600.0  # for a first fetch of a large repository over a slow line
+_LONGEST_FETCH: Final = 3 * _FETCH_SECONDS  # with one more try and something to spare
+_FETCHING: Final = ".fetching-"  # and a random name: a mirror until it is whole
 _SCP_LIKE: Final = re.compile(r"(?:[\w.+-]+@)?[\w.-]+:(?!//)[^\\]")
 _HELPER: Final = re.compile(r"[\w+.-]+::")  # ext::sh -c ..., a command in an address
 _HEAD: Final = "refs/codelake/head"
@@ -144,7 +148,8 @@ def _update(address: Address, place: Path, commit: str) -> str:
         except GitError:  # a lock of a killed run, a damaged pack, a server that lost the base
             pass
     place.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place.parent, prefix=".fetching-") as folder:
+    _drop_leftovers(place.parent)
+    with tempfile.TemporaryDirectory(dir=place.parent, prefix=_FETCHING) as folder:
         fresh = Path(folder) / place.name
         form = "sha256" if len(commit) > 40 else "sha1"  # noqa: PLR2004 # digits of a sha1
         run_git(["init", "--bare", "--quiet", "--template=", f"--object-format={form}", str(fresh)])
@@ -152,6 +157,14 @@ def _update(address: Address, place: Path, commit: str) -> str:
         shutil.rmtree(place, ignore_errors=True)
         fresh.rename(place)
     return fetched
+
+
+def _drop_leftovers(mirrors: Path) -> None:
+    """Remove what killed runs left of their fetches; another run may still be at a younger one."""
+    for folder in mirrors.glob(f"{_FETCHING}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > _LONGEST_FETCH:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _fetch(address: Address, place: Path) -> str:

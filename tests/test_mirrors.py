@@ -3,6 +3,7 @@
 import base64
 import functools
 import http.server
+import os
 import socket
 import subprocess
 import threading
@@ -171,6 +172,17 @@ def test_what_a_killed_run_left_does_not_stop_the_next(daemon: _Server, settings
         pack.write_bytes(b"damaged")
     found = _only(f"{daemon.url}/app.git", settings)
     assert sorted(_contents(found, settings)) == ["a.py", "b.py"]
+
+
+def test_what_killed_fetches_left_does_not_pile_up(daemon: _Server, settings: Settings) -> None:
+    daemon.make("app.git")
+    mirrors = Path(settings.store) / "mirrors"
+    old, young = mirrors / ".fetching-old", mirrors / ".fetching-young"
+    for folder in (old, young):
+        (folder / "app.git").mkdir(parents=True)
+    os.utime(old, (0, 0))
+    assert _only(f"{daemon.url}/app.git", settings).status == ""
+    assert (old.exists(), young.exists()) == (False, True)
 
 
 def test_an_empty_remote_is_no_failure(daemon: _Server, settings: Settings) -> None:
