@@ -65,7 +65,10 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
             use()
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"tables": {}, "unheard": 1}', "[]", "\udcff"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", '{"tables": {}, "unheard": 1}', "[]", "\udcff", "5", "{}", '{"tables": 5}'],
+)
 def test_a_damaged_record_is_named(tmp_path: Path, text: str) -> None:
     store = stored(tmp_path, chunk("a.py", "1"))
     (tmp_path / "codelake.json").write_bytes(text.encode("utf-8", "surrogateescape"))

@@ -80,8 +80,9 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         values = json.loads(data)
         states = tuple(Published(**state) for state in values.pop("published", ()))
-        return Manifest(**values, published=states)
-    except (ValueError, TypeError) as error:
+        tables = {str(name): int(version) for name, version in values.pop("tables").items()}
+        return Manifest(**values, tables=tables, published=states)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
         message = (
             f"{folder / FILE} is not a record this version understands ({error}); it was damaged "
             "or written by a newer codelake: upgrade, or delete the folder and index again"
