@@ -3,6 +3,7 @@
 import io
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from codelake.search import Answer, Hit, Place
@@ -123,3 +124,18 @@ def test_what_is_left_out_is_counted() -> None:
     assert "... 29 more lines" in printed(
         Answer("hybrid", (hit(end_line=40),)), lines=2, is_terminal=True
     )
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ('def f(self):\n        """Do."""', 'def f(self):\n    """Do."""'),
+        ("@property\n    def f(self):\n        go()", "@property\ndef f(self):\n    go()"),
+        ("f(a) {\n    b\n  }", "f(a) {\n  b\n}"),
+        ("def x\n    y\n  end", "def x\n  y\nend"),
+        ("func f() {\n\treturn\n}", "func f() {\n\treturn\n}"),
+    ],
+    ids=["body", "decorator", "braces", "end", "outermost"],
+)
+def test_a_definition_is_shown_as_if_it_stood_outermost(stored: str, shown: str) -> None:
+    assert cut_snippet(hit(text=stored), 5).text == shown

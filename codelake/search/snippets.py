@@ -14,6 +14,9 @@ from codelake.search.answers import Hit
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 # Shorter words (is, in, to, for) stand on every line.
 _SHORTEST_WORD: Final = 4
+_CLOSERS: Final = ("}", ")", "]", "end", "fi", "done", "esac")
+_DECORATORS: Final = ("@", "#[", "[")
+_STEP: Final = 4  # spaces a body is further in, where nothing closes it: Python's
 _PLAIN: Final = re.compile(r"[\t\n\x20-\x7e]*")
 
 
@@ -39,7 +42,7 @@ def cut_snippet(hit: Hit, most_lines: int) -> Snippet:
 
     The first lines win ties: a definition says what it is at its beginning.
     """
-    lines = hit.text.split("\n")
+    lines = _with_indentation(hit.text.split("\n"))
     start = 0 if len(lines) <= most_lines else _best_window(hit, lines, most_lines)
     shown = lines[start : start + most_lines]
     after = max(len(lines), hit.end_line - hit.start_line + 1) - start - len(shown)
@@ -54,6 +57,21 @@ def _best_window(hit: Hit, lines: list[str], size: int) -> int:
     found = [len(words & set(natural_name(line).split())) for line in lines]
     sums = [sum(found[i : i + size]) for i in range(len(lines) - size + 1)]
     return sums.index(max(sums))
+
+
+def _with_indentation(lines: list[str]) -> list[str]:
+    """Give the first line of a definition the white space that stood before it in its file.
+
+    A stored symbol begins at its first token. Where the definition stood is told by what closes
+    it, by what follows a decorator, and else by its body, which is one step further in.
+    """
+    rest = [line for line in lines[1:] if line.strip()]
+    if not rest or lines[0][:1].isspace():
+        return lines
+    inner = min((line[: len(line) - len(line.lstrip())] for line in rest), key=len)
+    if not (rest[-1].lstrip().startswith(_CLOSERS) or lines[0].startswith(_DECORATORS)):
+        inner = inner[:-1] if inner.endswith("\t") else inner[: -min(len(inner), _STEP)]
+    return [inner + lines[0], *lines[1:]] if inner else lines
 
 
 def _dedent(lines: list[str]) -> list[str]:
