@@ -5,7 +5,6 @@ A chunker looks at few of them; asking for the one at an offset makes one Python
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
 from typing import Final
 
 import tree_sitter
@@ -27,24 +26,45 @@ _MOST_ASKED: Final = 512
 LEADS: Final = frozenset({Role.COMMENT, Role.PREFIX})
 
 
-_ChildAt = Callable[[int], tree_sitter.Node | None]
-
-
 class Siblings:
     """The children of ``node``; ``is_gluing`` off lets a cut be between any two of them."""
 
-    __slots__ = ("_is_gluing", "_role_of", "_roles", "_text", "at", "tree")
+    __slots__ = (
+        "_ask", "_children", "_end", "_ends", "_is_gluing", "_left", "_node", "_role_of", "_roles",
+        "_text", "tree",
+    )  # fmt: skip
 
     def __init__(self, node: tree_sitter.Node, tree: Tree, text: bytes, *, is_gluing: bool) -> None:
         """Look at the children of ``node``, or of the tree that is embedded in it."""
         inner = tree.embedded.get(node.id) if tree.embedded else None
         self.tree = inner or tree
-        self.at: _ChildAt = _Children(inner.root if inner else node).at
-        """Return the first child that ends behind an offset, None if there is none."""
+        self._node = inner.root if inner else node
+        self._end = self._node.end_byte
+        self._ask = self._node.first_child_for_byte
+        self._left = _MOST_ASKED
+        self._ends: list[int] = []
         self._roles: Roles = roles_of(self.tree.language)
         self._role_of = self._roles.by_kind.get
         self._text = text
         self._is_gluing = is_gluing
+
+    def at(self, offset: int) -> tree_sitter.Node | None:
+        """Return the first child that ends behind ``offset``, None if there is none."""
+        if self._left:
+            self._left -= 1
+            child = self._ask(offset)
+            # Where there is none, py-tree-sitter 0.26 answers with a null node, whose use is a
+            # crash; and so it does inside of what is hidden (Go's line ends), with more behind.
+            if child is not None and child.id:
+                return child
+            if offset >= self._end:
+                return None
+            self._left = 0
+        if not self._ends:
+            self._children = self._node.children
+            self._ends = [child.end_byte for child in self._children]
+        at = bisect_right(self._ends, offset)
+        return self._children[at] if at < len(self._children) else None
 
     def role(self, node: tree_sitter.Node) -> int:
         """Return the :class:`Role` of one of the children."""
@@ -60,7 +80,8 @@ class Siblings:
 
         True says that it is the first behind ``floor``, and that there may be none.
         """
-        child_at, text = self.at, self._text
+        child_at, text, role_of = self.at, self._text, self._role_of
+        role = role_of(node.kind_id, 0)
         while True:
             solid = len(text[floor : node.start_byte].rstrip())
             if not solid:
@@ -68,9 +89,11 @@ class Siblings:
             before = child_at(floor + solid - 1)
             if before is None or before.id == node.id:  # hidden text, no node, is in front
                 return node, True
-            if not self.is_glued(before, node):
+            role_before = role_of(before.kind_id, 0)
+            # Nine of ten pairs are plain statements and need no closer look.
+            if not (role or role_before) or not self.is_glued(before, node):
                 return node, False
-            node = before
+            node, role = before, role_before
 
     def behind(self, node: tree_sitter.Node) -> tree_sitter.Node | None:
         """Return the child behind ``node``."""
@@ -106,34 +129,3 @@ def first_solid(text: bytes, start: int, end: int) -> int:
     """Return where the first character that is no white space stands, ``end`` if there is none."""
     solid = _SOLID.search(text, start, end)
     return solid.start() if solid else end
-
-
-class _Children:
-    """The children of a node: asked for one by one, or listed."""
-
-    __slots__ = ("_ask", "_children", "_end", "_ends", "_left", "_node")
-
-    def __init__(self, node: tree_sitter.Node) -> None:
-        self._node = node
-        self._end = node.end_byte
-        self._ask = node.first_child_for_byte
-        self._left = _MOST_ASKED
-        self._children: list[tree_sitter.Node] = []
-        self._ends: list[int] = []
-
-    def at(self, offset: int) -> tree_sitter.Node | None:
-        if self._left:
-            self._left -= 1
-            child = self._ask(offset)
-            # Where there is none, py-tree-sitter 0.26 answers with a null node, whose use is a
-            # crash; and so it does inside of what is hidden (Go's line ends), with more behind.
-            if child is not None and child.id:
-                return child
-            if offset >= self._end:
-                return None
-            self._left = 0
-        if not self._ends:
-            self._children = self._node.children
-            self._ends = [child.end_byte for child in self._children]
-        at = bisect_right(self._ends, offset)
-        return self._children[at] if at < len(self._children) else None
