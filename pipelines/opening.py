@@ -50,6 +50,25 @@ def require_repositories(store: LanceStore, names: Sequence[str]) -> None:
             raise UsageError(message)
 
 
+def require_languages(names: Sequence[str]) -> None:
+    """Check that every one of ``names`` is a language codelake tells apart.
+
+    Raises:
+        UsageError: one is not; the nearest names are given.
+    """
+    if not names:
+        return
+    # The table of languages takes a tenth of a second to read: only who asks waits for it.
+    from codelake.languages import LANGUAGES  # noqa: PLC0415
+
+    for name in names:
+        if name and name not in LANGUAGES:
+            near = difflib.get_close_matches(name, LANGUAGES, n=3)
+            hint = f", did you mean {' or '.join(near)}?" if near else ""
+            message = f"unknown language {name!r}{hint} `codelake languages` lists them"
+            raise UsageError(message)
+
+
 def open_query_embedder(
     store: LanceStore, settings: Settings, mode: str, model_id: str | None = None
 ) -> Embedder | None:

@@ -18,6 +18,7 @@ from pipelines.commands.options import (
 from pipelines.opening import (
     open_query_embedder,
     open_query_reranker,
+    require_languages,
     require_repositories,
     require_store,
 )
@@ -74,6 +75,7 @@ def search(  # noqa: PLR0913 # one parameter an option
     settings = read_settings(config_file, store)
     opened = require_store(settings)
     require_repositories(opened, repository)
+    require_languages(language)
     tables = opened.search_tables()
     wanted = mode or settings.search.mode
     embedder = open_query_embedder(opened, settings, wanted, tables.model_id)
