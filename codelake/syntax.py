@@ -4,7 +4,7 @@
 :func:`syntax_batch` does a batch of rows in this process.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -110,15 +110,21 @@ def parse_files(
         mark: is called with a file's number before each step of it.
     """
     parsed: list[ParsedFile] = []
-    start = 0
-    while start < len(files):
-        end, size = start, 0
-        while end < len(files) and end - start < _GROUP_FILES and size < _GROUP_BYTES:
-            size += len(files[end].content)
-            end += 1
-        parsed += _parse_group(files[start:end], options, _shifted(mark, start))
-        start = end
+    for group in groups([len(file.content) for file in files]):
+        parsed += _parse_group(files[group], options, _shifted(mark, group.start))
     return parsed
+
+
+def groups(sizes: Sequence[int]) -> Iterator[slice]:
+    """Yield which of the files of these sizes go through each step together."""
+    start = 0
+    while start < len(sizes):
+        end, size = start, 0
+        while end < len(sizes) and end - start < _GROUP_FILES and size < _GROUP_BYTES:
+            size += sizes[end]
+            end += 1
+        yield slice(start, end)
+        start = end
 
 
 def _shifted(mark: Callable[[int], None] | None, start: int) -> Callable[[int], None]:
