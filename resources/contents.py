@@ -6,7 +6,7 @@ is written.
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import cast
+from typing import Final, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,7 +19,7 @@ from codelake.settings import Settings
 from resources.files import Reader, open_reader
 
 _WANTED = pa.array(["added", "modified"])
-_CONTENT = FILES.schema.get_field_index("content")
+_SAVED_SINCE: Final = "-"  # in place of a blob id, equal to none that a listing has
 
 
 def read_contents(
@@ -28,7 +28,8 @@ def read_contents(
     """Yield the rows of ``files`` that are to be parsed, with their content.
 
     A batch of ``files`` holds files of one repository. A file that cannot be read any more, alone
-    or because its repository is gone, gets the skip reason ``unreadable``.
+    or because its repository is gone, gets the skip reason ``unreadable``. One that was saved since
+    it was listed has no blob id, so that the next run reads it again.
     """
     known = {row["repository"]: row for row in repositories.to_pylist()}
     name = ""
@@ -62,8 +63,19 @@ def _with_content(batch: pa.RecordBatch, reader: Reader | None) -> pa.RecordBatc
     paths, blobs = batch.column("path").to_pylist(), batch.column("blob_id").to_pylist()
     entries = [Entry(path, "100644", blob) for path, blob in zip(paths, blobs, strict=True)]
     contents = list(reader.contents(entries)) if reader else [None] * len(entries)
-    column = pa.array([content or b"" for content in contents], pa.large_binary())
+    ids = [
+        entry.blob_id
+        if content is None or reader is None or reader.is_same(entry, content)
+        else _SAVED_SINCE
+        for entry, content in zip(entries, contents, strict=True)
+    ]
     reasons = ["" if content is not None else "unreadable" for content in contents]
-    reason = FILES.schema.get_field_index("skip_reason")
-    marked = batch.set_column(reason, FILES.schema.field(reason), pa.array(reasons, pa.string()))
-    return marked.set_column(_CONTENT, FILES.schema.field(_CONTENT), column)
+    batch = _replaced(batch, "blob_id", ids)
+    batch = _replaced(batch, "skip_reason", reasons)
+    return _replaced(batch, "content", [content or b"" for content in contents])
+
+
+def _replaced(batch: pa.RecordBatch, name: str, values: list[str] | list[bytes]) -> pa.RecordBatch:
+    field = FILES.schema.field(name)
+    place = FILES.schema.get_field_index(name)
+    return batch.set_column(place, field, pa.array(values, field.type))

@@ -46,6 +46,10 @@ class Reader(Protocol):
         """Yield the content of each, ``None`` where it cannot be read."""
         ...
 
+    def is_same(self, entry: Entry, content: bytes) -> bool:
+        """Say whether ``content`` is what stood there when ``entry`` was listed."""
+        ...
+
 
 def read_files(
     repository: Repository, stored: pa.Table, settings: Settings, *, fingerprint: str

@@ -192,6 +192,10 @@ class WorkingTree:
             else:
                 yield content
 
+    def is_same(self, entry: Entry, content: bytes) -> bool:
+        """Say whether ``content`` is what stood there when ``entry`` was listed."""
+        return self._hash(len(content), iter([content])) == entry.blob_id
+
     @contextmanager
     def _open(self, name: bytes) -> Iterator[int]:
         with self._parent(name) as (folder, last):
