@@ -17,8 +17,12 @@ _MOST_SKIPPED = 0.5
     "of length one, every data file there.",
 )
 def tables_are_sound(configuration: Configuration) -> dg.AssetCheckResult:
-    """Verify the tables as `codelake store verify` does."""
-    problems = [str(problem) for problem in configuration.open_store().verify()]
+    """Verify the tables as `codelake store verify` does.
+
+    A vector that is still missing is told by :func:`every_row_has_its_vector`, where one is wanted.
+    """
+    found = configuration.open_store().verify()
+    problems = [str(problem) for problem in found if problem.kind != "missing-vector"]
     return dg.AssetCheckResult(passed=not problems, metadata={"problems": problems})
 
 

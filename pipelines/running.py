@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import dagster as dg
 import pyarrow as pa
@@ -100,6 +100,16 @@ def _stage_failures(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
     return found
 
 
+def _broken_promises(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
+    """Return what the check of the stored tables found; other checks tell what is told already."""
+    return [
+        _failure(f"the tables are not sound: {problem}")
+        for check in result.get_asset_check_evaluations()
+        if check.check_name == "tables_are_sound" and not check.passed
+        for problem in cast("list[str]", check.metadata["problems"].value)
+    ]
+
+
 def _failure(reason: str, repository: str = "", path: str = "") -> dict[str, str]:
     return {"repository": repository, "path": path, "reason": reason}
 
@@ -110,6 +120,7 @@ def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: 
     repositories = _made(stages, "repositories", metadata).to_pylist()
     summary = Summary(store=str(store.path))
     summary.failed = _failures(repositories, metadata) + _stage_failures(result)
+    summary.failed += _broken_promises(result)
     unlisted = {failure["repository"] for failure in summary.failed}
     names = [
         r["repository"]

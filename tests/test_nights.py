@@ -10,6 +10,10 @@ from assets import ASSETS
 from assets.repository_table import settle
 from codelake.repositories import Repository, compare_repositories
 from codelake.schemas import FILES, REPOSITORIES
+from codelake.settings import build_settings
+from resources.contents import read_contents
+from resources.files import read_files
+from resources.repositories import discover
 from resources.stages import StageIOManager
 from resources.store import LanceStore
 
@@ -131,3 +135,29 @@ def test_without_an_embedder_no_text_is_said_to_be_reused(tmp_path: Path) -> Non
     assert summary.texts == {"embedded": 0, "reused": 0}
     later = night(tmp_path / "store", tmp_path / "shop")
     assert later.texts == {"embedded": 2, "reused": 0}
+
+
+def test_a_file_that_is_saved_while_it_is_read_is_read_again_the_next_night(
+    tmp_path: Path,
+) -> None:
+    commit(tmp_path / "shop", {"a.py": _ONE, "b.py": _ONE})
+    settings = build_settings({"sources": {"untracked": True}, "store": str(tmp_path / "store")})
+    found = discover([str(tmp_path / "shop")], settings)
+    table = compare_repositories(found, REPOSITORIES.table(), "f", is_live=True)
+    listed = list(read_files(found[0], FILES.table(), settings, fingerprint="f"))
+    (tmp_path / "shop" / "a.py").write_text(_TWO)
+    (batch,) = read_contents(table, listed, settings)
+    a, b = batch.to_pylist()
+    assert (a["content"].decode(), b["content"].decode()) == (_TWO, _ONE)
+    assert (a["blob_id"], b["blob_id"]) == ("-", listed[0].column("blob_id")[1].as_py())
+
+
+def test_a_night_on_tables_that_are_not_sound_is_not_green(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    assert night(store, tmp_path / "shop").failed == []
+    commit(tmp_path / "shop", {"b.py": _TWO})
+    assert night(store, tmp_path / "shop", embedding__embedder="none").failed == []
+    LanceStore(store).replace_rows("chunks", delete_repositories=["shop"])
+    (failure,) = night(store, tmp_path / "shop").failed
+    assert "missing-rows" in failure["reason"]
