@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from codelake.schemas import TABLES, TableSpec
+
+# Texts are a third of their size and as fast to read again.
+_COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
 
 Notes = dict[str, dg.MetadataValue[Any]]
 """What a stage tells of itself, by name."""
@@ -72,7 +75,10 @@ def write_batches(path: Path, spec: TableSpec, batches: Iterable[pa.RecordBatch]
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     rows = 0
-    with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, spec.schema) as writer:
+    with (
+        pa.OSFile(str(partial), "wb") as file,
+        pa.ipc.new_file(file, spec.schema, options=_COMPRESSED) as writer,
+    ):
         for batch in batches:
             spec.check(batch)
             rows += batch.num_rows
