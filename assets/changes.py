@@ -17,6 +17,8 @@ from resources.store import LanceStore
 
 _GROUP_FILES: Final = 4000  # about 50,000 rows: 100 MB while they are compared
 
+_LOOKED_UP: Final = 500  # paths that are looked up one by one; of more, repositories are read whole
+
 
 @dg.asset(
     io_manager_key="stages",
@@ -84,8 +86,9 @@ def _touched(files: Batches) -> pa.Table:
 
 
 def _stored(store: LanceStore, table: str, columns: list[str], touched: pa.Table) -> pa.Table:
-    names = pc.unique(touched["repository"]).to_pylist()
-    rows = store.read(table, columns=columns, repositories=names)
+    names, paths = (pc.unique(touched[name]).to_pylist() for name in ("repository", "path"))
+    few = paths if len(paths) <= _LOOKED_UP else None  # else all of a large repository is read
+    rows = store.read(table, columns=columns, repositories=names, paths=few)
     return rows.filter(pc.is_in(_file_keys(rows), _file_keys(touched).combine_chunks()))
 
 

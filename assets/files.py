@@ -41,9 +41,10 @@ def list_files(
     rows = [r for r in repositories.to_pylist() if r["status"] in {"changed", "removed"}]
     statuses, failed = Counter[str](), list[dict[str, str]]()
     reporter().stage("files", unit="files")
-    ledger = _ledger(store, [row["repository"] for row in rows])
+    ledger = store.read("files", repositories=[row["repository"] for row in rows])
+    by_repository = _split(ledger)
     for row in rows:
-        stored = ledger.filter(pc.equal(ledger["repository"], row["repository"]))
+        stored = by_repository.get(row["repository"], ledger.slice(0, 0))
         try:
             for batch in _repository_files(row, stored, settings):
                 reporter().advance(batch.num_rows, row["repository"])
@@ -57,8 +58,14 @@ def list_files(
     notes["failed"] = dg.MetadataValue.json(failed)
 
 
-def _ledger(store: LanceStore, names: list[str]) -> pa.Table:
-    return store.read("files", repositories=names)
+def _split(ledger: pa.Table) -> dict[str, pa.Table]:
+    """Return the ledger by repository: one sort, where a filter for each would be quadratic."""
+    ledger = ledger.sort_by("repository")
+    parts, start = {}, 0
+    for item in pc.value_counts(ledger["repository"]).to_pylist():
+        parts[item["values"]] = ledger.slice(start, item["counts"])
+        start += item["counts"]
+    return parts
 
 
 def _repository_files(
