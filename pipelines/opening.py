@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from codelake.embedding import Embedder
@@ -10,6 +9,7 @@ from codelake.errors import EmbeddingError, StoreError, UsageError
 from codelake.reranking import Reranker
 from codelake.settings import EmbeddingSettings, Settings
 from resources.embedders import open_embedder
+from resources.places import expand_home
 from resources.rerankers import open_reranker
 from resources.store import LanceStore
 
@@ -24,7 +24,7 @@ def require_store(settings: Settings) -> LanceStore:
     Raises:
         StoreError: there is none.
     """
-    store = LanceStore(Path(settings.store))
+    store = LanceStore(expand_home(settings.store))
     if not store.is_there:
         message = (
             f"no index in {settings.store!r}: run `codelake index SOURCE... "

@@ -17,6 +17,7 @@ from pipelines.definitions import defs
 from pipelines.instance import open_instance, record_errors
 from pipelines.summary import Summary
 from resources.configuration import Configuration
+from resources.places import expand_home
 from resources.stages import Batches
 from resources.store import LanceStore
 
@@ -64,7 +65,7 @@ def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
     return {
         "resources": {
             "configuration": {"config": configuration.recorded()},
-            "stages": {"config": {"folder": str(Path(settings.store) / "stages")}},
+            "stages": {"config": {"folder": str(expand_home(settings.store) / "stages")}},
         },
         "loggers": {"console": {"config": {"log_level": log_level}}},
     }

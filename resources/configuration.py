@@ -14,6 +14,7 @@ from codelake.errors import UsageError
 from codelake.settings import Settings, merge_settings, parse_settings
 from resources.embedders import open_embedder
 from resources.git import without_credentials
+from resources.places import expand_home
 from resources.store import LanceStore
 
 NO_EMBEDDER: Final = "none"
@@ -89,7 +90,7 @@ class Configuration(dg.ConfigurableResource[None]):
 
     def open_store(self) -> LanceStore:
         """Open the tables; in one process the same store is the same writer."""
-        return open_store(str(Path(self.load().store).absolute()))
+        return open_store(str(expand_home(self.load().store).absolute()))
 
     def open_embedder(self) -> Embedder | None:
         """Open the embedder, or return ``None`` where the index is by words only."""

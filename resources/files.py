@@ -1,7 +1,6 @@
 """The files of a repository as batches of the files table, read at the cost of what changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -20,6 +19,7 @@ from codelake.selection import (
 from codelake.settings import Settings
 from resources.git import read_head
 from resources.objects import Objects
+from resources.places import expand_home
 from resources.repositories import native_path
 from resources.working_trees import WorkingTree
 
@@ -93,7 +93,7 @@ def _read(
 
 def open_reader(repository: Repository, settings: Settings) -> Objects | WorkingTree:
     """Return what reads the files of ``repository``; it is entered before use."""
-    hidden = Path(settings.store).expanduser().absolute()
+    hidden = expand_home(settings.store).absolute()
     if not repository.git_directory:
         return WorkingTree(native_path(repository.source), None, hidden=hidden)
     if settings.sources.untracked and repository.work_tree:

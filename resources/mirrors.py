@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 from codelake.errors import SourceError
 from codelake.repositories import Repository
 from resources.git import GitError, network_environment, run_git, without_credentials
+from resources.places import expand_home
 
 _SCHEMES: Final = frozenset({"http", "https", "ssh", "git"})
 _ASK_SECONDS: Final = 60.0  # for one list of names; a server that is down must not hold up a night
@@ -53,7 +54,7 @@ class Address:
 
 def is_url(source: str) -> bool:
     """Say whether ``source`` names a server (or a helper program) rather than a local path."""
-    if source.startswith("file://") or Path(source).expanduser().exists():
+    if source.startswith("file://") or os.path.exists(expand_home(source)):  # noqa: PTH110 # that of Path raises if too long
         return False
     return "://" in source or bool(_HELPER.match(source) or _SCP_LIKE.match(source))
 

@@ -22,6 +22,7 @@ from codelake.repositories import Repository
 from codelake.settings import Settings
 from resources.git import Head, read_head, without_credentials
 from resources.mirrors import is_url, mirror, parse_address
+from resources.places import expand_home
 from resources.working_trees import list_files, list_submodules
 
 # Folders that hold other people's code in thousands of folders and no clone of ours.
@@ -51,7 +52,7 @@ def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
             a line.
         settings: the store's place, and whether nested clones and plain folders count.
     """
-    store = Path(settings.store).expanduser().absolute()
+    store = expand_home(settings.store).absolute()
     unique: dict[str, str] = {}
     for single in chain.from_iterable(map(expand_source, sources)):
         unique.setdefault(without_credentials(single), single)
@@ -70,14 +71,14 @@ def expand_source(source: str) -> list[str]:
 
     A file that lists nothing that could be one, such as a program, is taken for a mistyped path.
     """
-    place = Path(source).expanduser()
-    if is_url(source) or not place.is_file():
+    place = expand_home(source)
+    if is_url(source) or not os.path.isfile(place):  # noqa: PTH113 # that of Path raises if too long
         return [source]
     try:
         text = place.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:  # said where the source is looked into
         return [source]
-    lines = [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+    lines = [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
     return lines if any(map(_names_a_place, lines)) else [source]
 
 
@@ -91,16 +92,13 @@ def _source_place(source: str) -> str:
         with suppress(SourceError):  # said where it is fetched
             return parse_address(source).shown
         return without_credentials(source)
-    return _real(Path(source.removeprefix("file://")).expanduser())
+    return _real(expand_home(source.removeprefix("file://")))
 
 
 def _names_a_place(line: str) -> bool:
     if is_url(line):
         return "://" in line or "@" in line
-    try:
-        return Path(line.removeprefix("file://")).expanduser().exists()
-    except (OSError, RuntimeError, ValueError):  # too long, no such user, a NUL
-        return False
+    return os.path.exists(expand_home(line.removeprefix("file://")))  # noqa: PTH110 # as above
 
 
 def _jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
@@ -108,12 +106,13 @@ def _jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
     if is_url(source):
         yield lambda: [_Found(mirror(source, store / "mirrors"))]
         return
-    place = Path(source.removeprefix("file://")).expanduser().absolute()
+    place = expand_home(source.removeprefix("file://")).absolute()
     try:
         place = place.resolve(strict=True)
         folders = [place] if _looks_like_repository(place) else list(_walk(place, store))
-    except OSError as error:
-        reason = f"cannot read {_shown(place)}: {error.strerror}; check the path"
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a NUL
+        problem = error.strerror if isinstance(error, OSError) else error
+        reason = f"cannot read {_shown(place)}: {problem}; check the path"
         failed = Repository(_name(place), _real(place), status="failed", reason=reason)
         yield lambda: [_Found(failed)]
         return

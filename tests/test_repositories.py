@@ -12,7 +12,7 @@ from codelake.schemas import FILES, REPOSITORIES
 from codelake.settings import Settings, build_settings
 from resources.files import read_files
 from resources.git import GitError, read_head, run_git
-from resources.repositories import discover
+from resources.repositories import discover, source_places
 
 
 def _git(place: Path, *arguments: str) -> str:
@@ -469,3 +469,13 @@ def test_git_that_hangs_is_ended(tmp_path: Path) -> None:
 def test_a_name_that_looks_like_an_option_is_a_name(tmp_path: Path) -> None:
     with pytest.raises(GitError):
         read_head(tmp_path / "--upload-pack=touch x")
+
+
+@pytest.mark.parametrize("source", ["~no-such-user/x", "circle", "a\0b", "x" * 5000])
+def test_a_source_that_cannot_be_a_place_stops_no_other(tmp_path: Path, source: str) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    _make(tmp_path / "shop")
+    place = str(tmp_path / source) if source == "circle" else source
+    found = discover([place, str(tmp_path / "shop")], Settings())
+    assert sorted((r.status, bool(r.reason)) for r in found) == [("", False), ("failed", True)]
+    assert str(Path.home() / "x") in source_places(["~/x"])
