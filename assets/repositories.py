@@ -2,10 +2,12 @@
 
 from collections.abc import Collection
 from pathlib import PurePath
+from typing import Final
 
 import dagster as dg
 import pyarrow as pa
 
+from codelake.errors import UsageError
 from codelake.repositories import compare_repositories
 from codelake.settings import Settings
 from codelake.versions import rows_fingerprint
@@ -14,6 +16,11 @@ from resources.mirrors import is_url
 from resources.progress import reporter
 from resources.repositories import discover, native_path, source_places
 from resources.stages import Stream
+
+_NO_SOURCES: Final = (
+    "no sources: list folders, repositories or git URLs under sources.paths in the settings file "
+    "(codelake.toml, or what CODELAKE_CONFIG names)"
+)
 
 
 @dg.asset(
@@ -26,6 +33,9 @@ from resources.stages import Stream
 def repositories(configuration: Configuration) -> Stream:
     """Discover the repositories and compare them with the stored ones."""
     settings = configuration.load()
+    if not settings.sources.paths:
+        # Nothing is found where nothing is looked for, and pruning would empty the store.
+        raise UsageError(_NO_SOURCES)
     reporter().stage("repositories", unit="repositories")
     found = discover(settings.sources.paths, settings)
     reporter().advance(len(found))

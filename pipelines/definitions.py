@@ -6,13 +6,14 @@ import dagster as dg
 
 from assets import ASSETS, CHECKS
 from evaluation.chunker_benchmark import EVALUATION_ASSETS
+from pipelines.commands.options import config_path
 from resources.configuration import Configuration, load_settings
 from resources.memory import keep_memory_flat
 from resources.stages import StageIOManager
 
 keep_memory_flat()
 
-CONFIG_FILE = dg.EnvVar("CODELAKE_CONFIG").get_value("") or ""
+CONFIG_FILE = config_path(dg.EnvVar("CODELAKE_CONFIG").get_value(""))
 STORE = dg.EnvVar("CODELAKE_STORE").get_value("") or load_settings(CONFIG_FILE, {}).store
 
 nightly = dg.define_asset_job(

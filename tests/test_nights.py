@@ -93,6 +93,16 @@ def test_a_run_that_dagster_starts_makes_the_store_and_is_the_only_one(tmp_path:
     assert _paths(store) == {("shop", "a.py")}
 
 
+def test_a_night_without_sources_fails_and_forgets_nothing(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    night(store, tmp_path / "shop")
+    before = rows(store, "chunks")
+    (failure,) = night(store).failed
+    assert "sources.paths" in failure["reason"]
+    assert rows(store, "chunks") == before
+
+
 def test_what_a_stopped_night_stored_is_looked_at_again(tmp_path: Path) -> None:
     store, shop = tmp_path / "store", tmp_path / "shop"
     commit(shop, {"a.py": _ONE, "gone.py": _TWO})

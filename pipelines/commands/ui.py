@@ -27,9 +27,11 @@ def ui(store: str | None, config_file: str | None, port: int) -> None:
         "CODELAKE_STORE": str(folder),
     }
     path = config_path(config_file)
-    if path:
-        environment["CODELAKE_CONFIG"] = str(Path(path).absolute())
+    # Without settings the checkout's own are not meant either, which is where Dagster starts.
+    environment["CODELAKE_CONFIG"] = str(Path(path).absolute()) if path else os.devnull
     checkout = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "dagster", "dev", "-w", str(checkout / "workspace.yaml")]
+    # The warning is Dagster's, of a newer command that cannot be given a workspace.
+    python = [sys.executable, "-W", "ignore::FutureWarning"]
+    workspace = ["-w", str(checkout / "workspace.yaml"), "--port", str(port)]
     os.chdir(checkout)
-    os.execve(sys.executable, [*command, "--port", str(port)], environment)  # noqa: S606 # own interpreter, no shell
+    os.execve(sys.executable, [*python, "-m", "dagster", "dev", *workspace], environment)  # noqa: S606 # own interpreter, no shell
