@@ -252,7 +252,9 @@ def _shown(place: Path) -> str:
 
 def _real(place: Path) -> str:
     """Return a place as :func:`_text` does, with links followed; nothing need be there."""
-    return _text(Path(os.path.realpath(place)))
+    with suppress(ValueError):  # a NUL, where nothing can be
+        return _text(Path(os.path.realpath(place)))
+    return _text(place)
 
 
 def _relative(folder: Path, place: Path) -> str:
