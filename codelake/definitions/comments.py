@@ -9,14 +9,18 @@ from codelake.definitions.rules import Rules
 _LICENCE: Final = re.compile(
     r"copyright|licen[cs]e|SPDX-|all rights reserved|@preserve", re.IGNORECASE
 )
+# White space without the line end, for a character class, where it cannot be written `[^\S\n]`.
+_BLANKS: Final = r"\t\v\f\r \x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 # Notes to tools, not to readers: one line of a comment. The characters they start with come first,
 # so that the other lines cost nothing.
 _DIRECTIVE: Final = re.compile(
-    r"\n(?=[-!vejipnNmcr@tfg+=*#~_/;%])(?:!.*|.*-\*-.*-\*-|vim?:.*|(?:eslint|jshint|jslint|istanbul|prettier|rubocop|pylint|noqa|nolint"
-    r"|NOLINT|mypy|pragma|clang-format|region|endregion)\b.*|@ts-\w+.*|type:[^\S\n]*ignore.*"
-    r"|frozen_string_literal:.*|go:\w.*|\+build\b.*|(?:[-=*#~_/+;%]|[^\S\n])*)(?=\n|\Z)"
+    r"\n(?=[-!vejipnNmcr@tfg+=*#~_/;%])(?:!.*|.*-\*-.*-\*-[^\S\n]*|vim?:.*"
+    r"|(?:eslint|jshint|jslint|istanbul|prettier|rubocop|pylint|noqa|nolint|NOLINT"
+    r"|mypy|pragma|clang-format|region|endregion)\b.*|@ts-\w+.*|type:[^\S\n]*ignore.*"
+    r"|frozen_string_literal:.*|go:\w.*|\+build\b.*|[-=*#~_/+;%" + _BLANKS + r"]*)(?=\n|\Z)"
 )
-_STARS: Final = re.compile(r"[^\S\n]*\n[^\S\n]*\** ?")
+# These begin with a character that is quick to find; what ends a line is stripped last.
+_STARS: Final = re.compile(r"\n[^\S\n]*\** ?")
 _STARRED: Final = re.compile(r"[^\n]*\n[^\S\n]*\*")
 _FLUSH: Final = re.compile(r"\n\S")
 _DOCSTRING: Final = re.compile(
@@ -100,7 +104,7 @@ def _line_doc(text: bytes, end: int, marks: tuple[bytes, ...]) -> str:
 def _marks(marks: tuple[bytes, ...]) -> re.Pattern[str]:
     """Return what matches the marks that lines open with; the rest of a ruler is part of one."""
     words = "|".join(f"{re.escape(m.decode())}{re.escape(chr(m[0]))}*" for m in marks)
-    return re.compile(rf"[^\S\n]*\n[^\S\n]*(?:{words}) ?")
+    return re.compile(rf"\n[^\S\n]*(?:{words}) ?")
 
 
 def _block_doc(text: bytes, end: int, rules: Rules) -> str:

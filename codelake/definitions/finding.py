@@ -46,8 +46,8 @@ class Search:
     """One walk over a tree; ``spans``, ``wrappers`` and ``decorators`` are what it gives."""
 
     __slots__ = (
-        "_covered", "_queue", "_rules", "_seen", "_text", "decorators", "docs", "spans",
-        "wrappers",
+        "_covered", "_markers", "_queue", "_rules", "_seen", "_text", "decorators", "docs",
+        "spans", "wrappers",
     )  # fmt: skip
 
     def __init__(self, text: bytes, rules: Rules) -> None:
@@ -58,6 +58,8 @@ class Search:
         self.docs: dict[int, str] = {}
         self._text = text
         self._rules = rules
+        # What a file has nowhere is not looked for in each of its functions.
+        self._markers = [marker for marker in rules.markers if marker in text]
         self._seen: set[int] = set()
         self._queue: list[tuple[tree_sitter.Node, list[int], bool]] = []
         self._covered = False
@@ -168,14 +170,14 @@ class Search:
             if inner.id not in self._seen:
                 self._seen.add(inner.id)
                 self._queue.append((inner, [], self._covered))
-        elif body is not None and rules.markers and not self._covered:
+        elif body is not None and self._markers and not self._covered:
             self._look_into(body, body_start)
 
     def _look_into(self, body: tree_sitter.Node, start: int) -> None:
         """Note the keywords of nested definitions in the body of a function."""
         text, nested, end = self._text, self._rules.nested, body.end_byte
         keywords = []
-        for marker in self._rules.markers:
+        for marker in self._markers:
             at = text.find(marker, start, end)
             while at >= 0:
                 if text[at - 1] in _BEFORE_KEYWORD and nested.match(text, at):

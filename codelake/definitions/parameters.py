@@ -180,6 +180,11 @@ def _cut(text: str, mark: str) -> tuple[str, str]:
 
 
 def _type_first(declared: str) -> tuple[str, str]:
+    before, _, name = declared.rpartition(" ")
+    if name.isidentifier() and name.isascii() and "(" not in before:  # nine of ten
+        before = before.strip()
+        if before and before.split()[-1] not in _TYPE_WORDS:
+            return name, before
     pointer = _FUNCTION_POINTER.search(declared)
     if pointer:
         return pointer[1], declared
