@@ -60,6 +60,12 @@ def test_unknown_chunker_is_named_with_the_known_ones() -> None:
         chunk(b"x", "python", "casst")
 
 
+@pytest.mark.parametrize("budget", [0, -1])
+def test_a_budget_without_room_is_refused(budget: int) -> None:
+    with pytest.raises(UsageError, match="no room"):
+        chunk(b"x = 1", "python", budget=budget)
+
+
 @pytest.mark.parametrize(
     ("language", "text", "whole"),
     [

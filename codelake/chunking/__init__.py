@@ -42,9 +42,12 @@ def chunk(
         budget: most nws characters of a cAST chunk, characters of a fixed one.
 
     Raises:
-        UsageError: no such chunker.
+        UsageError: no such chunker, or no room in a chunk.
     """
     cut = chunker_named(chunker)
+    if budget < 1:
+        message = f"a budget of {budget} leaves no room for a character; give 1 or more"
+        raise UsageError(message)
     parsed = parse_text(text, language)
     source = Source(text, language, parsed.tree, parsed.definitions)
     layout = lay_out(source, parsed, cut, Options(budget))
