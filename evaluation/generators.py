@@ -4,6 +4,7 @@
 DESTINATION BASE`` make one from a shell.
 """
 
+import argparse
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ import tree_sitter
 
 from codelake.classify import path_flags
 from codelake.definitions import Definition
-from codelake.errors import UsageError
+from codelake.errors import CodelakeError, UsageError
 from codelake.parsing import parse_text
 from evaluation.corpus import SourceText, read_text
 from evaluation.diffs import changed_lines
@@ -24,6 +25,11 @@ from evaluation.snapshots import SourceFile, read_commit, write_archive
 from resources.git import read_head, run_git
 from resources.objects import empty_git_directory, object_format
 
+_ABOUT: Final = "Make a retrieval set of any clone."
+_KINDS: Final = {
+    "docs": "doc comments, cut out of the code and asked",
+    "commits": "commit messages; gold are the functions they changed",
+}
 _FUNCTIONS: Final = frozenset({"function", "method"})
 _FEWEST_WORDS: Final = 4  # shorter texts ("see above") ask nothing
 _MOST_GOLD: Final = 3  # a text that more functions share tells none of them
@@ -293,11 +299,27 @@ def _manifest(destination: Path, kind: str, repository: str, licence: str) -> di
     return {"name": destination.name, "kind": kind, "repos": own}
 
 
-if __name__ == "__main__":
-    source, target = Path(sys.argv[2]), Path(sys.argv[3])
-    made = (
-        docs_set(source, target)
-        if sys.argv[1] == "docs"
-        else commits_set(source, target, sys.argv[4])
-    )
+def main(words: Sequence[str] | None = None) -> None:
+    """Make the set that the words of the command line name."""
+    parser = argparse.ArgumentParser("python -m evaluation.generators", description=_ABOUT)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    for kind, meaning in _KINDS.items():
+        command = kinds.add_parser(kind, help=meaning, description=meaning)
+        command.add_argument("repository", type=Path, help="a clone")
+        command.add_argument("destination", type=Path, help="a new folder")
+        if kind == "commits":
+            command.add_argument("base", help="commit; those after it are asked for")
+    given = parser.parse_args(words)
+    try:
+        made = (
+            docs_set(given.repository, given.destination)
+            if given.kind == "docs"
+            else commits_set(given.repository, given.destination, given.base)
+        )
+    except CodelakeError as error:
+        parser.error(str(error))
     sys.stdout.write(f"{made.name}: {len(made.questions)} questions\n")
+
+
+if __name__ == "__main__":
+    main()

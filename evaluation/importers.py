@@ -5,15 +5,16 @@ everything after it (hash, licence, loader, benchmark) is one path. ``python -m
 evaluation.importers FORMAT SOURCE DESTINATION`` does it from a shell.
 """
 
+import argparse
 import csv
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from codelake.errors import UsageError
+from codelake.errors import CodelakeError, UsageError
 from evaluation.diffs import changed_lines
 from evaluation.retrieval_sets import GoldSpan, Question, RetrievalSet, write_set
 from evaluation.snapshots import SourceFile, read_commit, write_archive, write_bundle
@@ -193,6 +194,21 @@ def _manifest(destination: Path, kind: str, licences: Mapping[str, str]) -> dict
     return {"name": destination.name, "kind": kind, "repos": repositories}
 
 
-if __name__ == "__main__":
-    imported = import_set(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+def main(words: Sequence[str] | None = None) -> None:
+    """Import the set that the words of the command line name."""
+    parser = argparse.ArgumentParser(
+        "python -m evaluation.importers", description="Import a retrieval set of a public format."
+    )
+    parser.add_argument("format", choices=sorted(IMPORTERS))
+    parser.add_argument("source", type=Path, help="folder of the original files")
+    parser.add_argument("destination", type=Path, help="a new folder")
+    given = parser.parse_args(words)
+    try:
+        imported = import_set(given.format, given.source, given.destination)
+    except CodelakeError as error:
+        parser.error(str(error))
     sys.stdout.write(f"{imported.name}: {len(imported.questions)} questions\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
 from evaluation.arms import Arm, parse_arms
 from evaluation.benchmark import Plan, Results, question_texts, run_benchmark
@@ -14,6 +15,10 @@ from evaluation.scoring import parse_retrievals
 from evaluation.vectors import VectorCache
 from resources.embedders import open_embedder
 
+_NO_SETS: Final = (
+    "no retrieval set below '{root}'; make one of any clone with "
+    "`python -m evaluation.generators docs CLONE NEW`, then say --sets NEW"
+)
 _TOLD: Final = 1000  # texts between two lines of progress: half a minute of the local model
 
 
@@ -63,6 +68,8 @@ def evaluate(request: Request, progress: Callable[[str], None] = lambda _: None)
     arms = parse_arms(request.chunkers, request.budgets, request.headers)
     retrievals = parse_retrievals(request.retrievals)
     names = request.sets or find_sets(request.root)
+    if not names:
+        raise UsageError(_NO_SETS.format(root=request.root))
     sets = [open_set(request.root, name) for name in names]
     embedded = [0]
 

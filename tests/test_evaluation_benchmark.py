@@ -234,6 +234,11 @@ def test_unknown_arms_are_explained(chunkers: list[str], headers: list[str], wor
         parse_arms(chunkers, [100], headers)
 
 
+def test_a_folder_without_sets_is_told_with_a_way_to_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no retrieval set below .* evaluation.generators"):
+        evaluate(Request(tmp_path, tmp_path))
+
+
 @pytest.mark.parametrize("name", ["tfidf", "bm25:1", "hybrid:2", "hybrid:x"])
 def test_unknown_retrievals_are_explained(name: str) -> None:
     with pytest.raises(UsageError, match=name):

@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from codelake.errors import UsageError
+from evaluation import generators, importers
 from evaluation.diffs import changed_lines
 from evaluation.generators import commits_set, docs_set
 from evaluation.importers import import_set
@@ -175,6 +177,29 @@ def test_swebench_instance_has_a_snapshot_of_its_base_commit(tmp_path: Path, clo
 def test_a_wrong_format_or_folder_is_explained(tmp_path: Path, name: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         import_set(name, tmp_path, tmp_path / "set")
+
+
+@pytest.mark.parametrize(
+    ("main", "words", "said"),
+    [
+        (generators.main, ["docs"], "required: repository"),
+        (generators.main, ["docs", "gone", "set"], "gone"),
+        (importers.main, ["beer", "gone", "set"], "invalid choice: 'beer'"),
+        (importers.main, ["beir", "gone", "set"], "is missing"),
+    ],
+)
+def test_wrong_usage_in_a_shell_is_explained(
+    main: Callable[[list[str]], None],
+    words: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit, match="2"):
+        main(words)
+    assert said in capsys.readouterr().err
 
 
 def test_a_missing_key_is_named(tmp_path: Path) -> None:
