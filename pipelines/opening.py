@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Final
 
 from codelake.embedding import Embedder
@@ -48,6 +49,13 @@ def require_repositories(store: LanceStore, names: Sequence[str]) -> None:
             near = difflib.get_close_matches(name, known, n=3) or known[:5]
             message = f"no repository {name!r} in the index; there are {', '.join(near)}"
             raise UsageError(message)
+
+
+def repository_folders(store: LanceStore) -> dict[str, Path]:
+    """Return the folder of each stored repository that lies on this machine."""
+    rows = store.read("repositories", columns=["repository", "source"]).to_pylist()
+    folders = {row["repository"]: Path(row["source"]) for row in rows}
+    return {name: folder for name, folder in folders.items() if folder.is_dir()}
 
 
 def require_languages(names: Sequence[str]) -> None:

@@ -6,18 +6,19 @@ from typing import Final
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.syntax import Syntax
+from rich.syntax import ANSI_DARK, ANSISyntaxTheme, Syntax
 from rich.text import Text
 
 from codelake.paths import display_path, path_to_bytes
-from codelake.search.answers import Answer, Hit
+from codelake.search import Answer, Hit, Outline, Shown
 from codelake.search.snippets import cut_snippet, make_visible
 
 _SHOWN_LINES: Final = 12  # of a hit; ten hits then fill three screens
 _SHOWN_COPIES: Final = 3
 
 # The sixteen colours of the person's own terminal, whatever its background.
-_THEME: Final = "ansi_dark"
+# Some lines out of a comment are no code; they should not look like a mistake in it.
+_THEME: Final = ANSISyntaxTheme({k: v for k, v in ANSI_DARK.items() if "Error" not in k})
 
 
 def print_answer(
@@ -38,8 +39,11 @@ def print_answer(
         is_explained: show what each score is made of.
     """
     show = _print_fancy if console.is_terminal else _print_plain
+    asked = {query for hit in answer.hits for query in hit.matched_queries}
     for number, hit in enumerate(answer.hits, 1):
         show(hit, number, console, roots or {}, lines)
+        if len(asked) > 1:
+            _print(console, f"    found by: {'; '.join(hit.matched_queries)}", style="dim")
         if is_explained:
             _print(console, f"    score: {explain(hit)}", style="dim")
     if not answer.hits:
@@ -48,6 +52,23 @@ def print_answer(
         _print(console, f"Multi-hop ended: {answer.stopped}.", style="dim")
     for notice in answer.notices:
         _print(console, notice, style="yellow")
+
+
+def print_shown(shown: Shown, console: Console, *, roots: Mapping[str, Path]) -> None:
+    """Print one row whole, what it lies in, and its neighbours with their ids."""
+    hit = shown.hit
+    show = _print_fancy if console.is_terminal else _print_plain
+    show(hit, 0, console, roots, len(hit.text.split("\n")))
+    around = [("in", outline) for outline in shown.enclosing]
+    around += [(w, o) for w, o in (("after", shown.before), ("before", shown.after)) if o]
+    for word, outline in around:
+        _print(console, f"{word} {_outline(outline)}", style="dim")
+
+
+def _outline(outline: Outline) -> str:
+    lines = f"{outline.start_line}-{outline.end_line}"
+    name = make_visible(outline.qualified_name)
+    return f"{lines} {outline.kind} {name}  {outline.id}"
 
 
 def explain(hit: Hit) -> str:
@@ -69,7 +90,8 @@ def _print_plain(
     place = roots.get(hit.repository)
     path = f"{display_path(str(place))}/{location(hit)}" if place else location(hit)
     name = " ".join(part for part in (hit.kind, make_visible(hit.qualified_name)) if part)
-    _print(console, f"{number}. {display_path(hit.repository)} {path} {name} {hit.score:.3f}")
+    rank, score = (f"{number}. ", f" {hit.score:.3f}") if number else ("", "")
+    _print(console, f"{rank}{display_path(hit.repository)} {path} {name}{score}")
     for line in _code(hit, lines):
         _print(console, f"    {line}".rstrip())
     for line in _notes(hit):
@@ -79,12 +101,12 @@ def _print_plain(
 def _print_fancy(
     hit: Hit, number: int, console: Console, roots: Mapping[str, Path], lines: int
 ) -> None:
-    heading = Text().append(f"{number}. ", style="dim")
+    heading = Text().append(f"{number}. " if number else "", style="dim")
     heading.append(display_path(hit.repository), style="magenta").append(" ")
     heading.append(location(hit), style=_link(hit, roots)).append(" ")
     heading.append(hit.kind, style="green").append(" ")
     heading.append(make_visible(hit.qualified_name), style="bold")
-    heading.append(f" {hit.score:.3f}", style="dim")
+    heading.append(f" {hit.score:.3f}" if number else "", style="dim")
     console.print(heading, soft_wrap=True)
     snippet = cut_snippet(hit, lines)
     code = Syntax(
@@ -112,6 +134,8 @@ def _link(hit: Hit, roots: Mapping[str, Path]) -> str:
 
 def _code(hit: Hit, lines: int) -> Iterator[str]:
     snippet = cut_snippet(hit, lines)
+    if snippet.before:
+        yield f"... from line {snippet.start_line}"
     yield from make_visible(snippet.text).split("\n")
     if snippet.after:
         yield f"... {snippet.after} more lines"

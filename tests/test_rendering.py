@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from codelake.search import Answer, Hit, Place
+from codelake.search import Answer, Hit, Outline, Place, Shown
 from codelake.search.snippets import cut_snippet, make_visible
-from pipelines.rendering import print_answer
+from pipelines.rendering import print_answer, print_shown
 
 CODE = "    def pay(self, card):\n        charge(card)\n\n        return True"
 
@@ -111,6 +111,36 @@ def test_a_long_hit_shows_the_lines_about_the_question() -> None:
     assert (snippet.start_line, snippet.before, snippet.after) == (36, 26, 9)
     matched = cut_snippet(hit(text="\n".join(lines), end_line=49, lines=(20,)), 5)
     assert matched.start_line == 19
+
+
+def test_plain_lines_tell_where_they_begin_inside_a_hit() -> None:
+    lines = [f"        step({n})" for n in range(40)]
+    lines[30] = "        charge(card)"
+    text = printed(Answer("hybrid", (hit(text="\n".join(lines), end_line=49),)), lines=5)
+    assert text.splitlines()[1:3] == ["    ... from line 36", "    step(26)"]
+    assert text.endswith("    ... 9 more lines\n")
+
+
+def test_answers_to_several_questions_name_them() -> None:
+    other = hit(matched_queries=("charge a card", "refund"))
+    for is_terminal in (False, True):
+        text = printed(Answer("hybrid", (hit(), other)), is_terminal=is_terminal)
+        assert text.count("found by: charge a card") == 2
+        assert "found by: charge a card; refund" in text
+        assert "found by" not in printed(Answer("hybrid", (hit(),)), is_terminal=is_terminal)
+
+
+def test_one_row_is_shown_whole_with_its_surroundings() -> None:
+    till = Outline("0", "class", "Till", 8, 50, "class Till")
+    close = Outline("2", "method", "Till.close", 42, 44, "def close(self)")
+    text = "\n".join(f"    line({n})" for n in range(31))
+    shown = Shown(hit(text=text, end_line=40), (till,), None, close, ())
+    stream = io.StringIO()
+    print_shown(shown, Console(file=stream), roots={})
+    lines = stream.getvalue().splitlines()
+    assert lines[0] == "shop src/pay.py:10-40 method Till.pay"
+    assert lines[1:32] == [f"    line({n})" for n in range(31)]
+    assert lines[32:] == ["in 8-50 class Till  0", "before 42-44 method Till.close  2"]
 
 
 def test_blank_and_uneven_lines_are_kept() -> None:

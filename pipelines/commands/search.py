@@ -1,12 +1,11 @@
 """``codelake search``: questions in, ranked hits out."""
 
 import time
-from pathlib import Path
 
 import click
 from rich.console import Console
 
-from codelake.search import MODES, Answer, Filters
+from codelake.search import MODES, Filters
 from codelake.search import search as find
 from pipelines.commands.options import (
     TEXT,
@@ -18,6 +17,7 @@ from pipelines.commands.options import (
 from pipelines.opening import (
     open_query_embedder,
     open_query_reranker,
+    repository_folders,
     require_languages,
     require_repositories,
     require_store,
@@ -33,12 +33,28 @@ from pipelines.rendering import print_answer
 @click.option(
     "--repository", "-r", multiple=True, type=TEXT, metavar="R", help="Only here (repeatable)."
 )
-@click.option("--language", "-l", multiple=True, type=TEXT, metavar="L", help="Only this language.")
 @click.option(
-    "--path", "-p", multiple=True, type=TEXT, metavar="GLOB", help="Only paths like 'src/**'."
+    "--language",
+    "-l",
+    multiple=True,
+    type=TEXT,
+    metavar="L",
+    help="Only this language (repeatable).",
 )
 @click.option(
-    "--kind", multiple=True, type=TEXT, metavar="K", help="Only this kind: function, class, ..."
+    "--path",
+    "-p",
+    multiple=True,
+    type=TEXT,
+    metavar="GLOB",
+    help="Only paths like 'src/**' (repeatable).",
+)
+@click.option(
+    "--kind",
+    multiple=True,
+    type=TEXT,
+    metavar="K",
+    help="Only this kind: function, class, ... (repeatable).",
 )
 @click.option("--tests/--no-tests", default=None, help="Only tests, or none of them.")
 @click.option("--batch", is_flag=True, help="Each QUERY is a question of its own.")
@@ -62,8 +78,8 @@ def search(  # noqa: PLR0913 # one parameter an option
 ) -> None:
     """Ask a question and print ranked hits: place, name, score and code.
 
-    Several words are one question; with --batch, or when each is quoted, several questions are
-    answered together and each hit tells which of them found it.
+    Several words are one question; with --batch, or when each is quoted and has a space, several
+    questions are answered together and each hit tells which of them found it.
 
     \b
     Examples:
@@ -93,7 +109,7 @@ def search(  # noqa: PLR0913 # one parameter an option
     if as_json:
         print_json(answer.as_json())
     else:
-        _show(answer, opened.read("repositories").to_pylist(), is_explained=explain)
+        print_answer(answer, Console(), roots=repository_folders(opened), is_explained=explain)
 
 
 def questions(words: tuple[str, ...], *, is_batch: bool) -> tuple[str, ...]:
@@ -103,12 +119,3 @@ def questions(words: tuple[str, ...], *, is_batch: bool) -> tuple[str, ...]:
     """
     is_quoted = len(words) > 1 and all(" " in word.strip() for word in words)
     return words if is_batch or is_quoted else (" ".join(words),)
-
-
-def _show(answer: Answer, repositories: list[dict[str, str]], *, is_explained: bool) -> None:
-    roots = {
-        row["repository"]: Path(row["source"])
-        for row in repositories
-        if Path(row["source"]).is_dir()
-    }
-    print_answer(answer, Console(), roots=roots, is_explained=is_explained)
