@@ -1,7 +1,7 @@
 """Run the nightly job in this process and tell what it did."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, cast
@@ -25,6 +25,8 @@ JOB: Final = "nightly"
 # What a dry run does: everything that neither writes to the store nor embeds.
 _DRY: Final = ("repositories", "files", "syntax", "chunks", "symbols", "changes")
 _READ: Final = ("changed", "unchanged")  # statuses of repositories that the store stands for
+_NEW: Final = ("added", "modified")  # changes of rows that stand in the store after a run
+_OLD: Final = ("deleted", "modified")  # and of those that stood there before
 _INTERRUPTS: Final = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 _UNREADABLE: Final = (
     "cannot be read; check the rights of the file, or the repository with `git fsck`"
@@ -131,16 +133,23 @@ def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: 
     summary.repositories = len(names)
     summary.notices = _notices(repositories)
     summary.failed += _unreadable(store, names)
-    summary.files = _files(store, names)
+    summary.files = _files(
+        _foreseen(store, names, metadata)
+        if is_dry
+        else store.read("files", columns=["skip_reason"], repositories=names)[
+            "skip_reason"
+        ].to_pylist()
+    )
     changes = _made(stages, "changes", metadata)
     counts = count_changes(changes)
     for table, asset in (("chunks", "chunk_table"), ("symbols", "symbol_table")):
         is_done = is_dry or asset in metadata
         change = counts.get(table, ChangeCounts()) if is_done else ChangeCounts()
         values = asdict(change)
-        if not is_dry:
-            total = _rows_of(store, table, names)
-            values["unchanged"] = total - change.added - change.modified
+        total = _rows_of(store, table, names)
+        # A dry run counts what is stored before, any other what is stored after.
+        others = _count(changes, table, names, _OLD if is_dry else _NEW) if is_done else 0
+        values["unchanged"] = total - others
         setattr(summary, table, values)
     summary.texts = _texts(changes, metadata.get("embeddings", {}))
     return summary
@@ -150,16 +159,20 @@ def _texts(changes: pa.Table, embeddings: Mapping[str, Any]) -> dict[str, int]:
     """Return how many texts were embedded, and how many new rows got a vector without that."""
     if "model" not in embeddings:  # by words only, or not come so far
         return {"embedded": 0, "reused": 0}
-    is_new = pc.is_in(changes["change"], pa.array(["added", "modified"]))
+    is_new = pc.is_in(changes["change"], pa.array(_NEW))
     rows = pc.sum(pc.and_(is_new, pc.not_equal(changes["text_hash"], ""))).as_py() or 0
     embedded, waiting = int(embeddings["embedded"]), int(embeddings["waiting"])
     return {"embedded": embedded, "reused": max(0, rows - embedded - waiting)}
 
 
-def _made(folder: Path, name: str, metadata: Collection[str]) -> pa.Table:
+def _made(
+    folder: Path, name: str, metadata: Collection[str], columns: list[str] | None = None
+) -> pa.Table:
     """Return the table a stage of this run made; a file of an earlier run does not count."""
     spec = TABLES[name]
-    return Batches(folder / f"{name}.arrow", spec).table() if name in metadata else spec.table()
+    if name not in metadata:
+        return spec.table()
+    return Batches(folder / f"{name}.arrow", spec).table(columns)
 
 
 def _metadata(result: dg.ExecuteInProcessResult) -> dict[str, dict[str, Any]]:
@@ -211,15 +224,39 @@ def _notices(repositories: list[dict[str, str]]) -> list[dict[str, str]]:
     ]
 
 
-def _files(store: LanceStore, names: list[str]) -> dict[str, object]:
-    ledger = store.read("files", columns=["repository", "skip_reason"], repositories=names)
-    reasons = Counter(ledger["skip_reason"].to_pylist())
+def _foreseen(store: LanceStore, names: list[str], metadata: Collection[str]) -> Iterable[str]:
+    """Return the reasons in the ledger as a run that stores would leave it."""
+    stages, place = store.path / "stages", ["repository", "path"]
+    stored = store.read("files", columns=[*place, "skip_reason"], repositories=names)
+    found = {(r["repository"], r["path"]): r["skip_reason"] for r in stored.to_pylist()}
+    for row in _made(stages, "files", metadata, [*place, "skip_reason", "status"]).to_pylist():
+        key = row["repository"], row["path"]
+        if row["status"] == "deleted":
+            found.pop(key, None)
+        elif row["status"] != "unchanged":  # of those the ledger knows more: what parsing told
+            found[key] = row["skip_reason"]
+    for row in _made(stages, "syntax", metadata, [*place, "skip_reason"]).to_pylist():
+        found[row["repository"], row["path"]] = row["skip_reason"]
+    return found.values()
+
+
+def _files(skip_reasons: Iterable[str]) -> dict[str, object]:
+    reasons = Counter(skip_reasons)
     indexed = reasons.pop("", 0)
     return {"indexed": indexed, "skipped": dict(sorted(reasons.items()))}
 
 
 def _rows_of(store: LanceStore, table: str, names: list[str]) -> int:
     return int(store.read(table, columns=["repository"], repositories=names).num_rows)
+
+
+def _count(changes: pa.Table, table: str, names: list[str], kinds: tuple[str, ...]) -> int:
+    """Return how many rows of ``table`` in the repositories ``names`` changed in such a way."""
+    is_one = pc.and_(
+        pc.equal(changes["table"], table), pc.is_in(changes["change"], pa.array(kinds))
+    )
+    is_here = pc.is_in(changes["repository"], pa.array(names, pa.string()))
+    return int(pc.sum(pc.and_(is_one, is_here)).as_py() or 0)
 
 
 def _seconds(instance: dg.DagsterInstance, run_id: str) -> dict[str, float]:

@@ -1,17 +1,17 @@
 """What a run did, in numbers: built from the metadata its assets recorded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Final
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from codelake.paths import display_path
 from codelake.search.snippets import make_visible
 
 _MOST_LINES: Final = 20  # of one kind: a hundred broken files should not hide the summary
+_WORTH_TELLING: Final = 0.1  # share of the whole time below which a stage is not named
 _COUNTS = ("added", "modified", "unchanged", "deleted")
 
 
@@ -47,28 +47,45 @@ class Summary:
         return asdict(self)
 
 
-def draw_summary(summary: Summary, console: Console) -> None:
+def draw_summary(summary: Summary, console: Console, *, is_dry: bool = False) -> None:
     """Print ``summary`` for a person."""
-    table = Table.grid(padding=(0, 2))
-    table.add_row("repositories", f"{summary.repositories:,}")
+    for name, value in _lines(summary):
+        console.print(Text(f"{name:<15}{value}"), soft_wrap=True)
+    _draw_list("note", "yellow", summary.notices, console)
+    _draw_list("failed", "red", summary.failed, console)
+    if is_dry:
+        console.print("This was a dry run: nothing was stored, nothing embedded.")
+
+
+def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
+    yield "repositories", f"{summary.repositories:,}"
     skipped = summary.files["skipped"]
     counts = skipped if isinstance(skipped, Mapping) else {}
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(counts.items()))
-    table.add_row("files indexed", f"{summary.files['indexed']:,}")
-    table.add_row(
-        "files skipped", f"{sum(counts.values()):,}" + (f" ({reasons})" if reasons else "")
-    )
+    yield "files indexed", f"{summary.files['indexed']:,}"
+    yield "files skipped", f"{sum(counts.values()):,}" + (f" ({reasons})" if reasons else "")
     for name in ("chunks", "symbols"):
         values = getattr(summary, name)
-        table.add_row(name, ", ".join(f"{values[key]:,} {key}" for key in _COUNTS))
+        yield name, ", ".join(f"{values[key]:,} {key}" for key in _COUNTS)
     texts = summary.texts
-    table.add_row("texts", f"{texts['embedded']:,} embedded, {texts['reused']:,} reused")
-    stages = ", ".join(f"{k} {v:.1f}" for k, v in summary.seconds.items() if k != "total")
-    table.add_row("seconds", f"{summary.seconds.get('total', 0.0):.1f} ({stages})")
-    table.add_row("store", summary.store)
-    console.print(table)
-    _draw_list("note", "yellow", summary.notices, console)
-    _draw_list("failed", "red", summary.failed, console)
+    yield "texts", f"{texts['embedded']:,} embedded, {texts['reused']:,} reused"
+    yield "seconds", _seconds(summary.seconds)
+    yield "store", summary.store
+
+
+def _seconds(seconds: Mapping[str, float]) -> str:
+    """Return the whole and the stages that took most of it; --json has them all."""
+    total = seconds.get("total", 0.0)
+    slow = sorted(
+        (
+            (value, name)
+            for name, value in seconds.items()
+            if name != "total" and value >= _WORTH_TELLING * total
+        ),
+        reverse=True,
+    )
+    stages = ", ".join(f"{name} {value:.1f}" for value, name in slow)
+    return f"{total:.1f}" + (f" ({stages})" if stages else "")
 
 
 def _draw_list(

@@ -123,6 +123,12 @@ def test_a_dry_run_counts_and_stores_nothing(organisation: Path, tmp_path: Path)
     summary = night(store, organisation, is_dry=True)
     assert summary.chunks["added"] > 0
     assert rows(store, "chunks") == []
+    assert summary.files == night(store, organisation).files
+    (organisation / "shop" / "new.py").write_text("def new():\n    return 1\n")
+    commit(organisation / "shop")
+    foreseen, done = night(store, organisation, is_dry=True), night(store, organisation)
+    assert (foreseen.files, foreseen.chunks) == (done.files, done.chunks)
+    assert foreseen.symbols == done.symbols
 
 
 def test_words_are_enough_where_no_embedder_is_wanted(organisation: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from rich.console import Console
 from codelake.search import Answer, Hit, Outline, Place, Shown
 from codelake.search.snippets import cut_snippet, make_visible
 from pipelines.rendering import print_answer, print_shown
+from pipelines.summary import Summary, draw_summary
 
 CODE = "    def pay(self, card):\n        charge(card)\n\n        return True"
 
@@ -169,3 +170,15 @@ def test_what_is_left_out_is_counted() -> None:
 )
 def test_a_definition_is_shown_as_if_it_stood_outermost(stored: str, shown: str) -> None:
     assert cut_snippet(hit(text=stored), 5).text == shown
+
+
+def test_a_summary_names_the_slow_stages_and_ends_no_line_in_blanks() -> None:
+    seconds = {"syntax": 6.0, "vectors": 0.1, "embeddings": 30.0, "total": 36.1}
+    summary = Summary(repositories=3, seconds=seconds, store="/srv/" + "deep/" * 30)
+    stream = io.StringIO()
+    draw_summary(summary, Console(file=stream, width=80), is_dry=True)
+    lines = stream.getvalue().splitlines()
+    assert "seconds        36.1 (embeddings 30.0, syntax 6.0)" in lines
+    assert f"store          {summary.store}" in lines
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert "dry run" in lines[-1]

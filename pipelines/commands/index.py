@@ -67,7 +67,7 @@ def index(  # noqa: PLR0913 # one parameter an option
     if as_json:
         print_json(summary.to_dict())
     else:
-        draw_summary(summary, Console())
+        draw_summary(summary, Console(), is_dry=is_dry)
     if summary.failed:
         context.exit(_PARTIAL)
 
