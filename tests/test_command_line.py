@@ -17,7 +17,7 @@ from nights import commit, git, night, rows
 from codelake.errors import SourceError
 from codelake.repositories import Repository
 from codelake.schemas import FILES, REPOSITORIES
-from codelake.settings import build_settings
+from codelake.settings import build_settings, parse_settings
 from pipelines.command_line import main
 from pipelines.summary import Summary
 from resources.contents import read_contents
@@ -87,6 +87,15 @@ def test_good_and_bad_sources_give_one_document_and_exit_1(run: Run, tmp_path: P
         assert place in reasons
     assert found["notices"] == [{"repository": "unborn", "reason": "no commits"}]
     assert "Traceback" not in ended.err
+
+
+def test_printed_settings_are_a_settings_file(run: Run, tmp_path: Path) -> None:
+    given = (
+        'store = "a \\"b\\" ü"\n[files]\nlanguages = {".sls" = "python"}\nexclude = ["x/", "y"]\n'
+    )
+    (tmp_path / "codelake.toml").write_text(given, "utf-8")
+    printed = run("config").out
+    assert parse_settings(printed, origin="printed") == parse_settings(given, origin="given")
 
 
 def test_an_unreadable_file_is_named_and_tried_again(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """``codelake config``: every setting with its value and meaning."""
 
+import json
+
 import click
 
 from codelake.settings import Settings, settings_keys
@@ -13,11 +15,17 @@ def _value(settings: Settings, dotted: str) -> object:
     return value
 
 
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_toml(k)} = {_toml(v)}" for k, v in value.items()) + "}"
+    return json.dumps(value, ensure_ascii=False)
+
+
 @click.command()
 @store_options
 @json_option
 def config(store: str | None, config_file: str | None, *, as_json: bool) -> None:
-    """Print every setting with its value and meaning.
+    """Print every setting with its value and meaning, as TOML that could be a settings file.
 
     \b
     Example:
@@ -28,5 +36,5 @@ def config(store: str | None, config_file: str | None, *, as_json: bool) -> None
         print_json(settings.model_dump())
         return
     for key, description in settings_keys().items():
-        click.echo(f"{click.style(key, bold=True)} = {_value(settings, key)!r}")
-        click.echo(f"    {description}")
+        click.echo(click.style(f"# {description}", dim=True))
+        click.echo(f"{click.style(key, bold=True)} = {_toml(_value(settings, key))}")
