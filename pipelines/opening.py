@@ -72,7 +72,7 @@ def require_languages(names: Sequence[str]) -> None:
     for name in names:
         if name and name not in LANGUAGES:
             near = difflib.get_close_matches(name, LANGUAGES, n=3)
-            hint = f", did you mean {' or '.join(near)}?" if near else ""
+            hint = f", did you mean {' or '.join(near)}?" if near else ";"
             message = f"unknown language {name!r}{hint} `codelake languages` lists them"
             raise UsageError(message)
 

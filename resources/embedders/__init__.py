@@ -40,8 +40,8 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
     """
     maker = EMBEDDERS.get(settings.embedder)
     if maker is None:
-        near = difflib.get_close_matches(settings.embedder, EMBEDDERS, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else ""
+        near = difflib.get_close_matches(settings.embedder, EMBEDDERS, n=1, cutoff=0.7)
+        hint = f", did you mean {near[0]!r}?" if near else "."
         names = ", ".join(EMBEDDERS)
         message = f"unknown embedder {settings.embedder!r}{hint} Choose from {names}."
         raise UsageError(message)
