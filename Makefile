@@ -32,11 +32,12 @@ help: ## list the targets
 install: $(VENV)/.installed ## make the virtual environment from requirements.lock
 
 $(VENV)/.locked: requirements.lock
-	@command -v "$(PYTHON)" >/dev/null || { \
-	  echo "no '$(PYTHON)' found: install Python 3.11 or newer, or say make PYTHON=/path/to/python" >&2; exit 1; }
-	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "$$("$(PYTHON)" -V) is too old: Python 3.11 or newer is needed, say make PYTHON=python3.11" >&2; exit 1; }
-	@"$(PYTHON)" -m venv "$(VENV)" || { \
+	@if "$(BIN)/python" -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then exit; fi; \
+	command -v "$(PYTHON)" >/dev/null || { \
+	  echo "no '$(PYTHON)' found: install Python 3.11 or newer, or say make PYTHON=/path/to/python" >&2; exit 1; }; \
+	"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$$("$(PYTHON)" -V) is too old: Python 3.11 or newer is needed, say make PYTHON=python3.11" >&2; exit 1; }; \
+	"$(PYTHON)" -m venv "$(VENV)" || { \
 	  echo "$(PYTHON) cannot make a virtual environment: install its venv package" >&2; exit 1; }
 	"$(BIN)/python" -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	@touch "$@"
