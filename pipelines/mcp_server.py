@@ -36,6 +36,7 @@ from pipelines.mcp_answers import (
     found_code,
     outline_entry,
 )
+from pipelines.opening import require_languages
 from resources.store import LanceStore, LanceTables
 
 _INSTRUCTIONS: Final = (
@@ -110,6 +111,7 @@ class Lake:
 
         Identifiers and quoted error messages find where they stand first.
         """
+        require_languages(languages)
         filters = Filters(
             self.allowed(repositories), tuple(languages), tuple(paths), tuple(kinds), is_test
         )

@@ -104,8 +104,9 @@ def _print_fancy(
     heading = Text().append(f"{number}. " if number else "", style="dim")
     heading.append(display_path(hit.repository), style="magenta").append(" ")
     heading.append(location(hit), style=_link(hit, roots)).append(" ")
-    heading.append(hit.kind, style="green").append(" ")
-    heading.append(make_visible(hit.qualified_name), style="bold")
+    heading.append(hit.kind, style="green")
+    if hit.qualified_name:
+        heading.append(" ").append(make_visible(hit.qualified_name), style="bold")
     heading.append(f" {hit.score:.3f}" if number else "", style="dim")
     console.print(heading, soft_wrap=True)
     snippet = cut_snippet(hit, lines)

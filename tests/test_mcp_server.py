@@ -158,6 +158,11 @@ def test_an_allow_list_hides_the_other_repositories(store: LanceStore) -> None:
     assert call(store, "list_repositories", {}, "shop") == {"repositories": []}
 
 
+def test_an_unknown_language_is_no_empty_answer(store: LanceStore) -> None:
+    wrong = call(store, "code_search", {"queries": ["add"], "languages": ["pyton"]})
+    assert "unknown language 'pyton', did you mean python" in str(wrong)
+
+
 def test_many_askers_at_once_get_their_answers(url: str) -> None:
     async def ask_all() -> list[bool]:
         async def ask(client: Client, number: int) -> bool:
