@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from resources.configuration import Configuration
+from resources.memory import release_memory
 from resources.progress import reporter
 
 
@@ -19,6 +20,7 @@ def indexes(
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Bring the tables into shape and publish them; fail if a row lacks its vector."""
     reporter().stage("indexes")
+    release_memory()
     store = configuration.open_store()
     freed = store.optimize()
     store.publish(context.run.run_id)

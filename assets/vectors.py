@@ -3,6 +3,7 @@
 import dagster as dg
 
 from resources.configuration import Configuration
+from resources.memory import release_memory
 from resources.progress import reporter
 
 
@@ -22,6 +23,7 @@ def vectors(configuration: Configuration) -> dg.MaterializeResult[None]:
     store = configuration.open_store()
     filled = {}
     for table in ("chunks", "symbols"):
+        release_memory()
         filled[table] = store.fill_vectors(table, embedder.model_id)
         reporter().advance(filled[table])
     is_complete = store.complete_model(embedder.model_id)

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from resources.configuration import Configuration
+from resources.memory import release_memory
 from resources.progress import reporter
 
 
@@ -17,6 +18,7 @@ def word_indexes(
 ) -> dg.MaterializeResult[None]:
     """Let the text and scalar indexes cover the new rows, and let readers see them."""
     reporter().stage("word indexes")
+    release_memory()
     store = configuration.open_store()
     store.index_new_rows()
     store.publish(context.run.run_id)
