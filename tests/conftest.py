@@ -20,10 +20,10 @@ _STEADY = {
     "DAGSTER_DISABLE_TELEMETRY": "1",
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_AUTHOR_NAME": "Ada",
-    "GIT_AUTHOR_EMAIL": "ada@example.org",
-    "GIT_COMMITTER_NAME": "Ada",
-    "GIT_COMMITTER_EMAIL": "ada@example.org",
+    "GIT_AUTHOR_NAME": "sample",
+    "GIT_AUTHOR_EMAIL": "sample@example.invalid",
+    "GIT_COMMITTER_NAME": "sample",
+    "GIT_COMMITTER_EMAIL": "sample@example.invalid",
 }
 
 
