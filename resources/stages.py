@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from codelake.schemas import TABLES, TableSpec
-from resources.memory import release_memory
 
 # Texts are a third of their size and as fast to read again.
 _COMPRESSED: Final = pa.ipc.IpcWriteOptions(compression="lz4")
@@ -106,5 +105,4 @@ class StageIOManager(dg.ConfigurableIOManager):
 
     def load_input(self, context: dg.InputContext) -> Batches:
         """Return the upstream table without reading it."""
-        release_memory()  # what the stage before held
         return self._batches(context.asset_key.path[-1])
