@@ -7,8 +7,9 @@ import dagster as dg
 from assets import ASSETS, CHECKS
 from evaluation.chunker_benchmark import EVALUATION_ASSETS
 from pipelines.commands.options import config_path
-from resources.configuration import Configuration, load_settings
+from resources.configuration import Configuration
 from resources.memory import keep_memory_flat
+from resources.settings_file import load_settings
 from resources.stages import StageIOManager
 
 keep_memory_flat()

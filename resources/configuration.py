@@ -10,11 +10,11 @@ from typing import Final, cast
 import dagster as dg
 
 from codelake.embedding import Embedder
-from codelake.errors import UsageError
-from codelake.settings import Settings, merge_settings, parse_settings
+from codelake.settings import Settings
 from resources.embedders import open_embedder
 from resources.git import without_credentials
 from resources.places import expand_home
+from resources.settings_file import load_settings
 from resources.store import LanceStore
 
 NO_EMBEDDER: Final = "none"
@@ -22,23 +22,6 @@ _PATHS: Final = "sources.paths"
 
 # Sources with the credentials in their URLs, by what may be recorded of them; only in memory.
 _GIVEN: Final[dict[str, str]] = {}
-
-
-def load_settings(config_file: str, changes: dict[str, object]) -> Settings:
-    """Read ``config_file`` if it is named, then apply dotted ``changes``.
-
-    Raises:
-        UsageError: the file does not exist or says something unknown.
-    """
-    text = ""
-    if config_file:
-        try:
-            text = Path(config_file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            message = f"cannot read the settings file {config_file!r}: {error}"
-            raise UsageError(message) from error
-    settings = parse_settings(text, origin=config_file or "settings")
-    return merge_settings(settings, changes) if changes else settings
 
 
 class Configuration(dg.ConfigurableResource[None]):

@@ -8,8 +8,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from codelake.errors import UsageError
-from codelake.settings import Settings, merge_settings, parse_settings
+from codelake.settings import Settings
+from resources.settings_file import load_settings
 
 _DEFAULT_CONFIG: Final = "codelake.toml"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,14 +71,7 @@ def read_settings(
     Raises:
         UsageError: the file cannot be read or a setting is wrong.
     """
-    path = config_path(config_file)
-    try:
-        text = Path(path).read_text(encoding="utf-8") if path else ""
-    except (OSError, UnicodeDecodeError) as error:
-        message = f"cannot read the settings file {path!r}: {error}"
-        raise UsageError(message) from error
-    settings = parse_settings(text, origin=path or "settings")
-    return merge_settings(settings, store_changes(store) | (changes or {}))
+    return load_settings(config_path(config_file), store_changes(store) | (changes or {}))
 
 
 def store_changes(store: str | None) -> dict[str, object]:
