@@ -77,6 +77,9 @@ class EmbeddingSettings(_Section):
     base_url: str = Field("", description="server of an OpenAI-compatible embedder")
     dimensions: int = Field(0, ge=0, description="shorter vectors where a model allows; 0: full")
     max_tokens: int = Field(0, ge=0, description="tokens of a text that are read; 0: default")
+    output_type: Literal["float", "int8", "binary"] = Field(
+        "float", description="form in which VoyageAI sends numbers; int8 travels in a quarter"
+    )
     threads: int = Field(0, ge=0, description="threads of a local model; 0: every core")
     local_only: bool = Field(
         default=False, description="refuse every embedder that sends text to another machine"

@@ -5,7 +5,6 @@ Each request takes the next step of a script; when it is empty everything goes w
 
 import base64
 import json
-import struct
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -159,6 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with vectors, spoilt as ``word`` says."""
         dimension = body.get("dimensions") or body.get("output_dimension") or DIMENSION
         rows = _SPOIL_ROWS.get(word, _same)([vector(text, dimension) for text in texts])
+        rows = [_FORMS[body.get("output_dtype") or "float"](row) for row in rows]
         is_packed = body.get("encoding_format") == "base64" and word != "floats"
         data = [
             {
@@ -191,7 +191,15 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _pack(row: np.ndarray) -> str:
-    return base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode()
+    return base64.b64encode(row.tobytes()).decode()
+
+
+# What VoyageAI documents of its output types.
+_FORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "float": lambda row: row.astype("<f4"),
+    "int8": lambda row: np.rint(row * 127).astype(np.int8),
+    "binary": lambda row: (np.packbits(row > 0).astype(np.int16) - 128).astype(np.int8),
+}
 
 
 def _same(items: list[Any]) -> list[Any]:

@@ -33,10 +33,19 @@ def test_the_default_is_local() -> None:
         EmbeddingSettings(embedder="hash", base_url="http://localhost"),
         EmbeddingSettings(embedder="minilm", model="x"),
         EmbeddingSettings(embedder="minilm", dimensions=128),
+        EmbeddingSettings(embedder="minilm", output_type="int8"),
         EmbeddingSettings(embedder="minilm", max_tokens=513),
         EmbeddingSettings(embedder="minilm", max_tokens=2),
     ],
-    ids=["hash-model", "hash-url", "minilm-model", "minilm-size", "too-many", "too-few"],
+    ids=[
+        "hash-model",
+        "hash-url",
+        "minilm-model",
+        "minilm-size",
+        "minilm-form",
+        "too-many",
+        "too-few",
+    ],
 )
 def test_a_setting_that_means_nothing_is_refused(settings: EmbeddingSettings) -> None:
     with pytest.raises(UsageError, match=r"embedding\."):

@@ -4,6 +4,7 @@ import logging
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -301,6 +302,22 @@ def test_questions_and_documents_are_told_apart_where_the_model_does(
     kinds = [(seen.body["input_type"], seen.body["truncation"]) for seen in server.seen]
     assert kinds == [("query", False), ("document", False)]
     assert {seen.body["output_dimension"] for seen in server.seen} == {256}
+
+
+@pytest.mark.parametrize("step", ["ok", "floats"])
+@pytest.mark.parametrize(("form", "cosine"), [("float", 0.99999), ("int8", 0.999), ("binary", 0.7)])
+def test_numbers_come_in_the_form_that_was_asked_for(
+    form: Literal["float", "int8", "binary"], cosine: float, step: str, server: EmbeddingServer
+) -> None:
+    settings = EmbeddingSettings(
+        embedder="voyage", base_url=server.url, dimensions=256, output_type=form
+    )
+    embedder = quickly(open_voyage(settings, {"VOYAGE_API_KEY": KEY}), server)
+    server.script = [step]
+    answer = embedder.embed_documents(TEXTS[:1])
+    assert not answer.failures
+    assert answer.vectors[0] @ vector(TEXTS[0], 256) > cosine
+    assert server.seen[0].body["output_dtype"] == form
 
 
 def test_half_characters_do_not_stop_a_request(server: EmbeddingServer) -> None:

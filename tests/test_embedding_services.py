@@ -96,6 +96,8 @@ def test_the_name_of_a_space_holds_all_that_changes_a_vector() -> None:
         base.model_copy(update={"model": "voyage-4"}),
         base.model_copy(update={"dimensions": 512}),
         base.model_copy(update={"max_tokens": 500}),
+        base.model_copy(update={"output_type": "int8"}),
+        base.model_copy(update={"output_type": "binary"}),
     ]
     names = [open_voyage(settings, {"VOYAGE_API_KEY": KEY}).model_id for settings in variants]
     assert len(set(names)) == len(names)

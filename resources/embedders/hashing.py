@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codelake.embedding import BLANK, Embedded, Usage
-from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
+from resources.embedders.opening import refuse_settings
 
 DEFAULT_DIMENSION: Final = 64
 # Words that are remembered with their place: code repeats a few thousand of them.
@@ -78,9 +78,7 @@ def open_hashing(settings: EmbeddingSettings) -> HashEmbedder:
     Raises:
         UsageError: a setting that makes no sense here.
     """
-    if settings.model or settings.base_url:
-        message = "embedding.model and embedding.base_url are for API embedders, not for 'hash'"
-        raise UsageError(message)
+    refuse_settings(settings, ["model", "base_url", "output_type"])
     return HashEmbedder(settings.dimensions or DEFAULT_DIMENSION)
 
 

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 from codelake.embedding import Embedded, Part, Usage, gather, unit_vectors
 from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
+from resources.embedders.opening import refuse_settings
 from resources.models import model_file
 
 MODEL: Final = "minilm.onnx"
@@ -124,10 +125,7 @@ def open_minilm(settings: EmbeddingSettings) -> MiniLMEmbedder:
     Raises:
         UsageError: a setting that this model does not have.
     """
-    for name in ("model", "base_url", "dimensions"):
-        if getattr(settings, name):
-            message = f"embedding.{name} is for API embedders; minilm has {DIMENSION} dimensions"
-            raise UsageError(message)
+    refuse_settings(settings, ["model", "base_url", "dimensions", "output_type"])
     return MiniLMEmbedder(settings.max_tokens or DEFAULT_TOKENS, threads=settings.threads)
 
 

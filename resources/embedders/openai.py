@@ -5,11 +5,17 @@ import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import Any, Final
 
-from codelake.errors import EmbeddingError, UsageError
+from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
+from resources.embedders.opening import (
+    clip_suffix,
+    clipped,
+    refuse_settings,
+    require_key,
+    require_package,
+)
 from resources.embedders.providers import (
     TIMEOUT,
     Answer,
@@ -112,7 +118,7 @@ class OpenAIProvider:
     def _open(self) -> Any:  # noqa: ANN401 # the client's type is only there where it is installed
         with self._lock:
             if self._client is None:
-                self._openai = _import()
+                self._openai = require_package("openai", "openai")
                 # Redirects could carry texts to another machine, and so could a proxy of the
                 # environment when the server is this machine.
                 http = self._openai.DefaultHttpxClient(
@@ -139,26 +145,23 @@ def open_openai(
         UsageError: an unknown model, dimension or URL.
         EmbeddingError: no key, or the package ``openai`` is missing.
     """
+    refuse_settings(settings, ["output_type"])
     model = find_model("openai", settings.model, settings.dimensions)
     base_url = settings.base_url or _URL
     check_url(base_url)
-    key = environment.get(KEY, "")
-    if not key:
-        message = f"the embedder 'openai' needs a key; set the environment variable {KEY}"
-        raise EmbeddingError(message)
-    _import()
+    key = require_key(environment, KEY, "the embedder 'openai'")
+    require_package("openai", "openai")
     dimension = settings.dimensions or model.dimensions[0]
-    limits = model.limits if not settings.max_tokens else _shorter(model.limits, settings)
     provider = OpenAIProvider(
         name="openai",
         base_url=base_url,
         model=model.name,
         dimensions=settings.dimensions,
-        limits=limits,
+        limits=clipped(model.limits, settings),
         key=key,
     )
     service = Service(provider, price=model.price, max_cost=settings.max_cost)
-    model_id = f"openai-{model.name}-{dimension}" + _suffix(settings)
+    model_id = f"openai-{model.name}-{dimension}" + clip_suffix(settings)
     return RemoteEmbedder(service, model_id, not is_this_machine(base_url), dimension)
 
 
@@ -171,6 +174,7 @@ def open_compatible(
         UsageError: no model or URL, or a cost limit although the price is not known.
         EmbeddingError: the package ``openai`` is missing.
     """
+    refuse_settings(settings, ["output_type"])
     for name in ("base_url", "model"):
         if not getattr(settings, name):
             message = f"the embedder 'openai-compatible' needs embedding.{name}"
@@ -181,29 +185,19 @@ def open_compatible(
         )
         raise UsageError(message)
     check_url(settings.base_url)
-    _import()
+    require_package("openai", "openai")
     provider = OpenAIProvider(
         name=f"the server {settings.base_url}",
         base_url=settings.base_url,
         model=settings.model,
         dimensions=settings.dimensions,
-        limits=_shorter(_COMPATIBLE, settings),
+        limits=clipped(_COMPATIBLE, settings),
         key=environment.get(COMPATIBLE_KEY, ""),
     )
     size = f"-{settings.dimensions}" if settings.dimensions else ""
-    model_id = f"compatible-{settings.model}{size}" + _suffix(settings)
+    model_id = f"compatible-{settings.model}{size}" + clip_suffix(settings)
     is_remote = not is_this_machine(settings.base_url)
     return RemoteEmbedder(Service(provider), model_id, is_remote, settings.dimensions)
-
-
-def _shorter(limits: Limits, settings: EmbeddingSettings) -> Limits:
-    tokens = min(limits.text_tokens, settings.max_tokens or limits.text_tokens)
-    return Limits(tokens, limits.batch_tokens, limits.batch_texts)
-
-
-def _suffix(settings: EmbeddingSettings) -> str:
-    """Return what a token limit of one's own adds to the name of the space."""
-    return f"-t{settings.max_tokens}" if settings.max_tokens else ""
 
 
 def _message(body: object) -> str:
@@ -215,14 +209,3 @@ def _message(body: object) -> str:
         parts = [inner.get("code"), inner.get("type"), inner.get("message")]
         return ": ".join(str(part) for part in parts if part)
     return str(inner)
-
-
-def _import() -> Any:  # noqa: ANN401 # a module that may be missing
-    try:
-        return import_module("openai")
-    except ImportError:
-        message = (
-            "this embedder needs the package 'openai'; install codelake[openai], or choose a "
-            "local embedder (minilm)"
-        )
-        raise EmbeddingError(message) from None

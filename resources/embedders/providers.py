@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from codelake.errors import UsageError
 
 Kind = Literal["document", "query"]
+# How numbers travel: 4 bytes each, 1 byte each, or a bit each. The unsigned forms that VoyageAI has
+# too say the same.
+NumberType = Literal["float", "int8", "binary"]
 
 # A request that takes longer is given up and sent again; the slowest answers seen to full batches
 # of hosted models take some ten seconds. In seconds.
@@ -144,7 +147,9 @@ def find_model(provider: str, name: str, dimensions: int) -> HostedModel:
     return model
 
 
-def parse_answer(body: object, status: int | None = None) -> Answer:
+def parse_answer(
+    body: object, status: int | None = None, number_type: NumberType = "float"
+) -> Answer:
     """Read the answer of an OpenAI-shaped ``/embeddings`` endpoint.
 
     Raises:
@@ -152,7 +157,7 @@ def parse_answer(body: object, status: int | None = None) -> Answer:
     """
     try:
         data = body["data"]  # type: ignore[index] # anything may come over the wire
-        vectors = [(_index(item), _numbers(item["embedding"])) for item in data]
+        vectors = [(_index(item), _numbers(item["embedding"], number_type)) for item in data]
         usage = body.get("usage") or {}  # type: ignore[attr-defined] # as above
         tokens = usage.get("total_tokens") or usage.get("prompt_tokens") or 0
         return Answer(vectors, int(tokens))
@@ -180,8 +185,17 @@ def without_key(message: str, key: str) -> str:
     return message.replace(key, "***") if key else message
 
 
-def check_url(base_url: str) -> None:
+def check_url(
+    base_url: str,
+    setting: str = "embedding.base_url",
+    variable: str = "CODELAKE_EMBEDDING_KEY",
+) -> None:
     """Refuse a base URL that is none, or that carries a password.
+
+    Args:
+        base_url: the URL.
+        setting: where it stands.
+        variable: where a key belongs instead.
 
     Raises:
         UsageError: with the reason; the URL is shown without the password.
@@ -189,12 +203,12 @@ def check_url(base_url: str) -> None:
     parts = urlsplit(base_url)
     if parts.username or parts.password:
         message = (
-            f"embedding.base_url for {parts.hostname} holds a user name or password; "
-            "put the key into the environment variable CODELAKE_EMBEDDING_KEY"
+            f"{setting} for {parts.hostname} holds a user name or password; "
+            f"put the key into the environment variable {variable}"
         )
         raise UsageError(message)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        message = f"embedding.base_url = {base_url!r}: expected http://HOST/... or https://HOST/..."
+        message = f"{setting} = {base_url!r}: expected http://HOST/... or https://HOST/..."
         raise UsageError(message)
 
 
@@ -219,11 +233,17 @@ def _index(item: Mapping[str, Any]) -> int:
     return index
 
 
-def _numbers(value: object) -> NDArray[np.float32]:
+def _numbers(value: object, number_type: NumberType) -> NDArray[np.float32]:
     """Return a vector sent as base64 or as numbers; empty, and so refused, if it is neither."""
     try:
         if isinstance(value, str):
-            return np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
-        return np.asarray(value, dtype=np.float32)
+            packed = base64.b64decode(value, validate=True)
+            sent = np.frombuffer(packed, dtype="<f4" if number_type == "float" else np.int8)
+        else:
+            sent = np.asarray(value, dtype=np.float32)
+        if number_type == "binary":  # eight signs a number, in an offset of 128
+            bits = np.unpackbits((sent.astype(np.int16) + 128).astype(np.uint8))
+            sent = bits.astype(np.int8) * 2 - 1
+        return sent.astype(np.float32, copy=False)
     except (binascii.Error, ValueError, TypeError):
         return np.empty(0, dtype=np.float32)

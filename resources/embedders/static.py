@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codelake.embedding import Embedded, Part, Usage, gather, unit_vectors
-from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
 from resources.embedders.minilm import CHARACTERS_PER_TOKEN, load_tokenizer
+from resources.embedders.opening import refuse_settings
 from resources.embedders.wording import only_words
 from resources.models import model_file
 from resources.models.tensors import read_tensors
@@ -95,10 +95,7 @@ def open_static(settings: EmbeddingSettings) -> StaticEmbedder:
     Raises:
         UsageError: a setting that it does not have.
     """
-    for name in ("model", "base_url", "dimensions"):
-        if getattr(settings, name):
-            message = f"embedding.{name} is for API embedders; static has {DIMENSION} dimensions"
-            raise UsageError(message)
+    refuse_settings(settings, ["model", "base_url", "dimensions", "output_type"])
     return StaticEmbedder(settings.max_tokens or DEFAULT_TOKENS)
 
 

@@ -6,15 +6,16 @@ import os
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
-from codelake.errors import EmbeddingError
 from codelake.settings import EmbeddingSettings
+from resources.embedders.opening import clip_suffix, clipped, require_key, require_package
 from resources.embedders.providers import (
     TIMEOUT,
     Answer,
     Kind,
     Limits,
+    NumberType,
     ProviderError,
     check_url,
     find_model,
@@ -37,12 +38,20 @@ class VoyageProvider:
         limits: what one request takes.
         key: the API key.
         base_url: another address than VoyageAI's.
+        output_type: the form in which numbers travel.
     """
 
     name: str = "voyage"
 
     def __init__(
-        self, model: str, *, dimensions: int, limits: Limits, key: str, base_url: str = ""
+        self,
+        model: str,
+        *,
+        dimensions: int,
+        limits: Limits,
+        key: str,
+        base_url: str = "",
+        output_type: NumberType = "float",
     ) -> None:
         """Keep what is needed; nothing is sent."""
         self.limits = limits
@@ -50,7 +59,8 @@ class VoyageProvider:
         self._dimensions = dimensions
         self._key = key
         self._base_url = base_url
-        self._voyage = _import()
+        self._output_type: NumberType = output_type
+        self._voyage = require_package("voyageai", "voyage")
         # The client keeps a session a thread and closes none; one for all threads can be closed.
         self._session = self._voyage.requestssession or import_module("requests").Session()
         self._voyage.requestssession = self._session
@@ -78,6 +88,7 @@ class VoyageProvider:
                 input_type=kind,
                 truncation=False,
                 output_dimension=self._dimensions,
+                output_dtype=self._output_type,
                 encoding_format="base64",
                 api_key=self._key,
                 base_url=self._base_url or None,
@@ -90,7 +101,7 @@ class VoyageProvider:
             is_redirect = type(error.__cause__).__name__ == "TooManyRedirects"
             status = HTTPStatus.FOUND if is_redirect else error.http_status
             raise ProviderError(message, status=status, retry_after=after) from None
-        return parse_answer(body, status=200)
+        return parse_answer(body, status=200, number_type=self._output_type)
 
     def close(self) -> None:
         """Close the connections; a later request opens new ones."""
@@ -109,32 +120,16 @@ def open_voyage(
     model = find_model("voyage", settings.model, settings.dimensions)
     if settings.base_url:
         check_url(settings.base_url)
-    key = environment.get(KEY, "")
-    if not key:
-        message = f"the embedder 'voyage' needs a key; set the environment variable {KEY}"
-        raise EmbeddingError(message)
     dimension = settings.dimensions or model.dimensions[0]
-    tokens = min(model.limits.text_tokens, settings.max_tokens or model.limits.text_tokens)
     provider = VoyageProvider(
         model.name,
         dimensions=dimension,
-        limits=Limits(tokens, model.limits.batch_tokens, model.limits.batch_texts),
-        key=key,
+        limits=clipped(model.limits, settings),
+        key=require_key(environment, KEY, "the embedder 'voyage'"),
         base_url=settings.base_url,
+        output_type=settings.output_type,
     )
     service = Service(provider, price=model.price, max_cost=settings.max_cost)
-    cut = f"-t{settings.max_tokens}" if settings.max_tokens else ""
-    return RemoteEmbedder(
-        service, f"voyage-{model.name}-{dimension}{cut}", is_remote=True, known_dimension=dimension
-    )
-
-
-def _import() -> Any:  # noqa: ANN401 # a module that may be missing
-    try:
-        return import_module("voyageai")
-    except ImportError:
-        message = (
-            "the embedder 'voyage' needs the package 'voyageai'; install codelake[voyage], or "
-            "choose a local embedder (minilm)"
-        )
-        raise EmbeddingError(message) from None
+    form = "" if settings.output_type == "float" else f"-{settings.output_type}"
+    model_id = f"voyage-{model.name}-{dimension}{form}" + clip_suffix(settings)
+    return RemoteEmbedder(service, model_id, is_remote=True, known_dimension=dimension)
