@@ -149,6 +149,18 @@ class MultiHopSettings(_Section):
     )
 
 
+class RerankingSettings(_Section):
+    """What the chosen reranker needs to know."""
+
+    model: str = Field(
+        "", description="model name at a service, or the folder of a local ONNX cross-encoder"
+    )
+    base_url: str = Field("", description="server of the reranker, the address before /rerank")
+    raw_scores: bool = Field(
+        default=False, description="the server's scores are not between 0 and 1: llama.cpp"
+    )
+
+
 class SearchSettings(_Section):
     """How questions are answered."""
 
@@ -157,8 +169,10 @@ class SearchSettings(_Section):
     )
     reranker: str = Field(
         "none",
-        description="maxsim (local, no key) or none; with one, hybrid becomes multi-hop by itself",
+        description="maxsim (local, no key), onnx, voyage, cohere, tei or none; with one, hybrid "
+        "becomes multi-hop by itself",
     )
+    reranking: RerankingSettings = RerankingSettings()
     results: int = Field(10, gt=0, le=1000, description="hits of an answer")
     dense_weight: float = Field(
         0.6, ge=0, le=1, description="share of the vector score in hybrid; the rest is words"

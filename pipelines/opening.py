@@ -107,10 +107,16 @@ def open_query_reranker(settings: Settings, mode: str) -> Reranker | None:
     """Return the reranker of the settings, or the local one where multi-hop is asked for.
 
     Raises:
-        UsageError: the settings name a reranker that does not exist.
+        UsageError: the settings name a reranker that does not exist, or one that sends texts away
+            although they forbid it.
+        EmbeddingError: its key is missing.
     """
     if mode not in {"hybrid", "multihop"}:
         return None
     if settings.search.reranker != _NO_RERANKER:
-        return open_reranker(settings.search.reranker)
+        return open_reranker(
+            settings.search.reranker,
+            settings.search.reranking,
+            local_only=settings.embedding.local_only,
+        )
     return open_reranker(_LOCAL_RERANKER) if mode == "multihop" else None

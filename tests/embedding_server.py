@@ -1,4 +1,6 @@
-"""A real server on this machine that speaks OpenAI's and VoyageAI's wire formats and misbehaves.
+"""A real server on this machine that speaks the services' wire formats and misbehaves.
+
+It embeds as OpenAI and VoyageAI do and reranks as VoyageAI, Cohere and TEI do.
 
 Each request takes the next step of a script; when it is empty everything goes well.
 """
@@ -26,6 +28,16 @@ def vector(text: str, dimension: int = DIMENSION) -> np.ndarray:
     return values / np.linalg.norm(values)
 
 
+def score(text: str) -> float:
+    """Return the score the server gives ``text``, between 0 and 1."""
+    return float(vector(text)[0] + 1) / 2
+
+
+def texts_of(body: dict[str, Any]) -> list[str]:
+    """Return the texts of a request, whatever the service calls them."""
+    return list(body.get("input") or body.get("documents") or body["texts"])
+
+
 class Closable(Protocol):
     """What has connections."""
 
@@ -43,7 +55,7 @@ class Seen:
     @property
     def texts(self) -> list[str]:
         """Return the texts that were sent."""
-        return list(self.body["input"])
+        return texts_of(self.body)
 
 
 @dataclass
@@ -114,7 +126,7 @@ class _Handler(BaseHTTPRequestHandler):
         with state.lock:
             state.seen.append(Seen(self.path, body, headers))
             step = state.script.pop(0) if state.script else "ok"
-        texts = body["input"]
+        texts = texts_of(body)
         if any(POISON in text for text in texts):
             self.fail(400, "the input is not acceptable")
         elif len(texts) > state.most_texts:
@@ -152,7 +164,30 @@ class _Handler(BaseHTTPRequestHandler):
         elif word == "nothing":
             self.answer(200, b'{"object": "list"}')
         else:
-            self.embed(word, texts, body)
+            self.succeed(word, texts, body)
+
+    def succeed(self, word: str, texts: list[str], body: dict[str, Any]) -> None:
+        """Answer what was asked, spoilt as ``word`` says."""
+        answer = self.rerank if self.path.endswith("/rerank") else self.embed
+        answer(word, texts, body)
+
+    def rerank(self, word: str, texts: list[str], body: dict[str, Any]) -> None:
+        """Answer with scores, the best first, spoilt as ``word`` says."""
+        name = "score" if "texts" in body else "relevance_score"
+        items: list[dict[str, Any]] = [
+            {"index": i, name: score(text)} for i, text in enumerate(texts)
+        ]
+        items = _SPOIL_DATA.get(word, _same)(items)
+        number = {"raw": 3.5, "nan": float("nan"), "words": "high"}.get(word)
+        items[0][name] = items[0][name] if number is None else number
+        items.sort(key=lambda item: str(item[name]), reverse=True)
+        if "texts" in body:
+            answer: object = items
+        elif "top_n" in body:
+            answer = {"id": "1", "results": items, "meta": {"billed_units": {"search_units": 1}}}
+        else:
+            answer = {"object": "list", "data": items, "usage": {"total_tokens": 3}}
+        self.answer(200, json.dumps(answer).encode())
 
     def embed(self, word: str, texts: list[str], body: dict[str, Any]) -> None:
         """Answer with vectors, spoilt as ``word`` says."""

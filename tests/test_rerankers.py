@@ -1,11 +1,9 @@
 """The local reranker: an order that makes sense, and scores that stay between 0 and 1."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codelake.errors import UsageError
 from resources.rerankers import open_reranker
 from resources.rerankers.maxsim import MaxSimReranker
 
@@ -42,8 +40,3 @@ def test_it_sends_nothing_away_and_names_its_table() -> None:
     reranker = open_reranker("maxsim")
     assert not reranker.is_remote
     assert reranker.model_id.startswith("maxsim-")
-
-
-def test_an_unknown_reranker_is_answered_with_the_choices() -> None:
-    with pytest.raises(UsageError, match="unknown reranker 'cohere'; choose from maxsim"):
-        open_reranker("cohere")

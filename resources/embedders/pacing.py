@@ -21,6 +21,8 @@ _CLIENT_FAULT: Final = 400
 # be answered the same.
 _FATAL: Final = frozenset({401, 402, 403, 404, 405, 407, 410})
 RATE_LIMITED: Final = 429
+_PAYLOAD_TOO_LARGE: Final = 413
+_TOO_MANY: Final = re.compile(r"batch|request|too many|inputs", re.IGNORECASE)
 _TOO_LARGE: Final = re.compile(r"too (?:large|long)", re.IGNORECASE)
 
 
@@ -39,6 +41,13 @@ def is_transient(error: ProviderError) -> bool:
     if error.status == _SERVER_FAULT and _TOO_LARGE.search(error.message):
         return False
     return error.status >= _SERVER_FAULT or error.status < _CLIENT_FAULT
+
+
+def is_too_many(error: ProviderError) -> bool:
+    """Tell whether a refusal may mean that a smaller request is taken."""
+    if is_fatal(error) or is_transient(error):
+        return False
+    return error.status == _PAYLOAD_TOO_LARGE or bool(_TOO_MANY.search(error.message))
 
 
 def wait_before(attempt: int, asked: float | None, noise: random.Random) -> float:

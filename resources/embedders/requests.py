@@ -27,12 +27,23 @@ class Text:
     size: int
     is_cut: bool = False
 
+    @property
+    def tokens(self) -> int:
+        """Return no fewer than its tokens."""
+        return self.size // BYTES_PER_TOKEN + 1
+
     def cut(self, most: int) -> "Text":
         """Return the text shortened to ``most`` bytes, never inside a code point."""
         if self.size <= most:
             return self
         shorter = self.text.encode()[: max(1, most)].decode("utf-8", "ignore") or self.text[0]
         return replace(self, text=shorter, size=len(shorter.encode()), is_cut=True)
+
+
+def whole_text(position: int, given: str) -> Text:
+    """Return a text as it can be sent: half a surrogate pair is no Unicode and becomes ``?``."""
+    data = given.encode("utf-8", "replace")
+    return Text(position, data.decode(), len(data))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,7 @@ class Request:
     @property
     def tokens(self) -> int:
         """Return no fewer than the tokens of the texts."""
-        return sum(text.size // BYTES_PER_TOKEN + 1 for text in self.texts)
+        return sum(text.tokens for text in self.texts)
 
     def halves(self) -> tuple["Request", "Request"]:
         """Split into two requests."""
@@ -81,7 +92,7 @@ class Filling:
         tokens = 0
         while len(texts) < self.limits.batch_texts and (text := self._held or self._read()):
             self._held = None
-            tokens += text.size // BYTES_PER_TOKEN + 1
+            tokens += text.tokens
             if texts and tokens > self.limits.batch_tokens:
                 self._held = text
                 break
@@ -92,7 +103,5 @@ class Filling:
     def _read(self) -> Text | None:
         most = BYTES_PER_TOKEN * (min(self.limits.text_tokens, self.limits.batch_tokens) - 1)
         for position, given in self._texts:
-            # Half a surrogate pair is no Unicode text and cannot be sent.
-            text = given.encode("utf-8", "replace").decode()
-            return Text(position, text, len(text.encode())).cut(most)
+            return whole_text(position, given).cut(most)
         return None

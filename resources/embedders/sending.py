@@ -33,6 +33,7 @@ from resources.embedders.pacing import (
     RATE_LIMITED,
     Width,
     is_fatal,
+    is_too_many,
     is_transient,
     wait_before,
 )
@@ -46,8 +47,6 @@ VECTOR_ATTEMPTS: Final = 3
 LOST_REQUESTS: Final = 3
 _SHORTEST_CUT: Final = 64  # bytes; a refused text that is shorter is not cut further
 _TOO_LONG: Final = re.compile(r"too (?:long|large)|exceed|maximum|context|tokens", re.IGNORECASE)
-_TOO_MANY: Final = re.compile(r"batch|request|too many|inputs", re.IGNORECASE)
-_TOO_LARGE: Final = 413
 _MILLION: Final = 1_000_000
 _SHOWN: Final = 300  # characters of a service's message that are repeated
 
@@ -287,7 +286,7 @@ class Sending:
         first = request.texts[0]
         if len(request.texts) > 1:
             halves = request.halves()
-            if error.status == _TOO_LARGE or _TOO_MANY.search(error.message):
+            if is_too_many(error):
                 limits = self._service.limits
                 fewer = min(limits.batch_texts, len(halves[0].texts))
                 self._service.limits = replace(limits, batch_texts=fewer)

@@ -7,10 +7,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from codelake.errors import UsageError
+from codelake.settings import RerankingSettings
 from resources.embedders.static import REVISION, StaticEmbedder, add_up, load_table
 
 # Share of the word-by-word score; the rest is the cosine of the whole texts in the same table.
-# docs/embedders.md has what was measured.
+# docs/rerankers.md has what was measured.
 WORD_SHARE: Final = 0.5
 
 Array = NDArray[np.float32]
@@ -63,3 +65,15 @@ def _directions() -> Array:
     vectors = load_table().vectors
     unit: Array = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return unit
+
+
+def open_maxsim(settings: RerankingSettings) -> MaxSimReranker:
+    """Return the local reranker, which has no settings.
+
+    Raises:
+        UsageError: one is set all the same.
+    """
+    if settings != RerankingSettings():
+        message = "search.reranking has nothing for 'maxsim': leave its keys out"
+        raise UsageError(message)
+    return MaxSimReranker()
