@@ -1,7 +1,6 @@
 """The repositories of a run and whether anything changed in them."""
 
 from collections.abc import Collection
-from pathlib import PurePath
 from typing import Final
 
 import dagster as dg
@@ -11,10 +10,11 @@ from codelake.errors import UsageError
 from codelake.repositories import compare_repositories
 from codelake.settings import Settings
 from codelake.versions import rows_fingerprint
+from resources.addresses import is_url
 from resources.configuration import Configuration
-from resources.mirrors import is_url
 from resources.progress import reporter
-from resources.repositories import discover, native_path, source_places
+from resources.repositories import discover, native_path
+from resources.sources.words import source_places
 from resources.stages import Stream
 
 _NO_SOURCES: Final = (
@@ -58,7 +58,7 @@ def _judged(stored: pa.Table, settings: Settings) -> tuple[pa.Table, list[str]]:
     """
     if settings.sources.prune:
         return stored, []
-    roots = source_places(settings.sources.paths)
+    roots = source_places(settings.sources)
     rows = stored.to_pylist()
     outside = [row for row in rows if not _is_below(row["source"], roots)]
     vanished = {row["repository"] for row in outside if not _is_there(row["source"])}
@@ -68,10 +68,8 @@ def _judged(stored: pa.Table, settings: Settings) -> tuple[pa.Table, list[str]]:
 
 
 def _is_below(source: str, roots: Collection[str]) -> bool:
-    """Say whether ``source`` is one of ``roots`` or a folder below one."""
-    place = PurePath(source)
-    inner = map(str, place.parents) if place.is_absolute() else ()
-    return source in roots or any(parent in roots for parent in inner)
+    """Say whether ``source`` is one of ``roots``, or a folder or a URL below one."""
+    return source in roots or any(source.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def _is_there(source: str) -> bool:

@@ -126,6 +126,8 @@ def _row(
 
 def _gone(row: dict[str, str], lost: Iterable[str]) -> dict[str, str]:
     source = _lost_source(row["source"], lost)
+    if source and row["status"] == "skipped":
+        return row  # it has no rows to keep, and is no failure of its own
     if source:
         reason = f"its source {source} could not be read; the stored rows are kept"
         return {**row, "status": "failed", "reason": reason}

@@ -6,24 +6,54 @@ Secrets are never settings; embedders read keys from environment variables.
 import difflib
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from codelake.errors import UsageError
+
+# Where a token may be looked for when nothing is said; other hosts get none.
+TOKENS: Final[Mapping[str, str]] = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN"}
+_HIDDEN: Final = frozenset({"sources.tokens", "sources.api"})  # may hold a token by mistake
 
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class RepositoryRules(_Section):
+    """Which repositories are indexed, by what is known of them; names are known of every one."""
+
+    include: tuple[str, ...] = Field(
+        (), description="globs of repository names, e.g. 'team/*'; empty means every repository"
+    )
+    exclude: tuple[str, ...] = Field((), description="globs of repository names that are left out")
+    topics: tuple[str, ...] = Field((), description="only with one of these topics; empty: any")
+    exclude_topics: tuple[str, ...] = Field((), description="left out with one of these topics")
+    languages: tuple[str, ...] = Field(
+        (), description="only with one of these main languages; empty: any"
+    )
+    exclude_languages: tuple[str, ...] = Field(
+        (), description="left out with one of these main languages"
+    )
+    max_megabytes: int = Field(
+        0, ge=0, description="larger repositories are left out, in megabytes of the server; 0: none"
+    )
+    archived: bool = Field(default=True, description="index archived repositories")
+    forks: bool = Field(default=True, description="index forks")
+    empty: bool = Field(default=True, description="list repositories without a commit as indexed")
+
+
 class SourceSettings(_Section):
     """Where repositories come from."""
 
     paths: tuple[str, ...] = Field(
-        (), description="folders of clones, single repositories or git URLs"
+        (),
+        description="folders of clones, single repositories, git URLs, files that list such, "
+        "github://HOST/OWNER, gitlab://HOST/GROUP, tar+ssh://HOST/FOLDER",
     )
     prune: bool = Field(
         default=True, description="forget stored repositories that no source holds any more"
@@ -39,6 +69,46 @@ class SourceSettings(_Section):
     folders: bool = Field(
         default=False, description="index a plain folder that is no git repository as one"
     )
+    rules: RepositoryRules = RepositoryRules()
+    mirror: Literal["shallow", "blobless", "full"] = Field(
+        "shallow",
+        description="what is fetched of a URL: one commit; every commit and of the files those "
+        "that are read; everything",
+    )
+    protocol: Literal["https", "ssh"] = Field(
+        "https", description="how the repositories that an API lists are fetched"
+    )
+    branches: dict[str, str] = Field(
+        default_factory=dict,
+        description="branch by glob of repository names, e.g. {'team/app' = 'develop'}; "
+        "the default branch otherwise",
+    )
+    tokens: dict[str, str] = Field(
+        default_factory=lambda: dict(TOKENS),
+        validate_default=True,
+        description="name of the environment variable that holds the token of a host; "
+        "empty: none is sent",
+    )
+    api: dict[str, str] = Field(
+        default_factory=dict,
+        description="base URL of a host's API, where it is not https://HOST/api/v3 or v4",
+    )
+
+    @field_validator("tokens")
+    @classmethod
+    def _name_variables(cls, tokens: dict[str, str]) -> dict[str, str]:
+        if not all(re.fullmatch(r"[A-Z_][A-Z0-9_]*|", name) for name in tokens.values()):
+            message = "give names of environment variables in capitals, never a token itself"
+            raise ValueError(message)
+        return {**TOKENS, **tokens}
+
+    @field_validator("api")
+    @classmethod
+    def _check_addresses(cls, api: dict[str, str]) -> dict[str, str]:
+        if not all(re.fullmatch(r"https?://[\w.:\[\]-]+(/[\w./-]*)?", url) for url in api.values()):
+            message = "give a URL such as https://git.example.org/api/v3, without credentials"
+            raise ValueError(message)
+        return api
 
 
 class FileSettings(_Section):
@@ -262,6 +332,8 @@ def _explain(problem: Mapping[str, object]) -> str:
     location = problem["loc"]
     key = ".".join(str(part) for part in location) if isinstance(location, tuple) else ""
     if problem["type"] != "extra_forbidden":
+        if key.startswith(tuple(_HIDDEN)):
+            return f"{key}: {problem['msg']}"
         return f"{key} = {problem.get('input')!r}: {problem['msg']}"
     near = difflib.get_close_matches(key, [*settings_keys(), *Settings.model_fields], n=1)
     hint = f", did you mean {near[0]!r}?" if near else "; see docs/configuration.md"

@@ -4,7 +4,7 @@ They are not kept between stages: a content may hold secrets, and those are mask
 is written.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Final, cast
 
@@ -62,7 +62,7 @@ def _to_parse(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _with_content(batch: pa.RecordBatch, reader: Reader | None) -> pa.RecordBatch:
     paths, blobs = batch.column("path").to_pylist(), batch.column("blob_id").to_pylist()
     entries = [Entry(path, "100644", blob) for path, blob in zip(paths, blobs, strict=True)]
-    contents = list(reader.contents(entries)) if reader else [None] * len(entries)
+    contents = _read(reader, entries)
     ids = [
         entry.blob_id
         if content is None or reader is None or reader.is_same(entry, content)
@@ -73,6 +73,13 @@ def _with_content(batch: pa.RecordBatch, reader: Reader | None) -> pa.RecordBatc
     batch = _replaced(batch, "blob_id", ids)
     batch = _replaced(batch, "skip_reason", reasons)
     return _replaced(batch, "content", [content or b"" for content in contents])
+
+
+def _read(reader: Reader | None, entries: Sequence[Entry]) -> list[bytes | None]:
+    try:
+        return list(reader.contents(entries)) if reader else [None] * len(entries)
+    except SourceError:  # the mirror was replaced meanwhile, and its server gives no blobs now
+        return [None] * len(entries)
 
 
 def _replaced(batch: pa.RecordBatch, name: str, values: list[str] | list[bytes]) -> pa.RecordBatch:

@@ -1,6 +1,8 @@
 """The files of a repository as batches of the files table, read at the cost of what changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Final, Protocol
 
 import pyarrow as pa
@@ -17,10 +19,13 @@ from codelake.selection import (
     with_size,
 )
 from codelake.settings import Settings
+from resources.addresses import with_token
 from resources.git import read_head
+from resources.mirrors import fetch_blobs, is_blobless
 from resources.objects import Objects
 from resources.places import expand_home
 from resources.repositories import native_path
+from resources.sources.words import given_address
 from resources.working_trees import WorkingTree
 
 # Content of one batch; a few batches are in memory at once, so this bounds the run's memory.
@@ -99,7 +104,20 @@ def open_reader(repository: Repository, settings: Settings) -> Objects | Working
     if settings.sources.untracked and repository.work_tree:
         folder = native_path(repository.work_tree)
         return WorkingTree(folder, read_head(folder / ".git"), hidden=hidden)
-    return Objects(native_path(repository.git_directory), repository.commit)
+    git_directory = native_path(repository.git_directory)
+    return Objects(
+        git_directory, repository.commit, _fetcher(git_directory, repository.source, settings)
+    )
+
+
+def _fetcher(
+    git_directory: Path, source: str, settings: Settings
+) -> Callable[[Sequence[str]], None] | None:
+    """Return what brings blobs into a mirror that was made without them."""
+    if not is_blobless(git_directory):
+        return None
+    address = with_token(given_address(source, settings.sources), settings.sources)
+    return partial(fetch_blobs, git_directory, address)
 
 
 def _ignore_files(reader: Reader, entries: Mapping[str, Entry]) -> dict[str, str]:

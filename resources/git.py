@@ -55,6 +55,10 @@ _KEPT: Final = re.compile(
 _CREDENTIALS: Final = re.compile(r"(\w+)://([^/\s'\":]*)(:[^/\s'\"]*)?@")
 
 
+_NO_ANSWER: Final = "fatal: Could not read from remote repository."
+_NOISE: Final = ("Warning:", "@@@", "debug")
+
+
 class GitError(SourceError):
     """Git ended with an error; the message is git's own last line, without credentials."""
 
@@ -64,6 +68,7 @@ def run_git(
     *,
     environment: Mapping[str, str] | None = None,
     seconds: float = LOCAL_SECONDS,
+    given: bytes = b"",
 ) -> bytes:
     """Run git disarmed and return what it prints.
 
@@ -71,22 +76,26 @@ def run_git(
         arguments: never a name or URL that could be taken for an option: put ``--`` before it.
         environment: from :func:`network_environment` for a fetch; local reading by default.
         seconds: after which git and all it started are killed.
+        given: what git reads from its standard input.
 
     Raises:
         GitError: git failed, timed out or is not installed.
     """
-    code, output, error = _run(arguments, environment or local_environment(), seconds)
+    code, output, error = _run(arguments, environment or local_environment(), seconds, given)
     if code:
         raise GitError(explain(error))
     return output
 
 
 def _run(
-    arguments: Sequence[str], environment: Mapping[str, str], seconds: float
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    seconds: float = LOCAL_SECONDS,
+    given: bytes = b"",
 ) -> tuple[int, bytes, bytes]:
     with start_git(arguments, environment) as process:
         try:
-            output, error = process.communicate(timeout=seconds)
+            output, error = process.communicate(given, timeout=seconds)
         except subprocess.TimeoutExpired as expired:
             kill_git(process)
             message = f"no answer within {seconds:.0f} seconds"
@@ -135,6 +144,9 @@ def explain(error: bytes) -> str:
     lines = [line.strip() for line in error.decode("utf-8", "replace").splitlines()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:"))]
     chosen = (telling or [line for line in lines if line] or ["git failed without a message"])[0]
+    if chosen == _NO_ANSWER:  # what ssh said before that tells more
+        own = [line for line in lines if line and not line.startswith(_NOISE)]
+        chosen = own[0]
     return without_credentials(re.sub(r"^(fatal|error|ERROR): ", "", chosen))
 
 
@@ -223,7 +235,7 @@ def read_head(git_directory: Path) -> Head:
     where = f"--git-dir={git_directory}"
     question = ["--show-object-format", "--absolute-git-dir", "HEAD^{commit}"]
     question += ["--symbolic-full-name", "HEAD"]
-    code, output, error = _run([where, "rev-parse", *question], local_environment(), LOCAL_SECONDS)
+    code, output, error = _run([where, "rev-parse", *question], local_environment())
     if code and b"unknown revision" not in error:
         raise GitError(explain(error))
     # A folder's name may hold line breaks; what stands around it cannot.
@@ -231,6 +243,21 @@ def read_head(git_directory: Path) -> Head:
     own = Path("\n".join(lines[: -1 if code else -2]))
     commit, branch = _only_branch(where) if code else (lines[-2], _branch(lines[-1]))
     return Head(own, _common_directory(own), form, commit, branch)
+
+
+def read_branch(git_directory: Path, branch: str) -> str:
+    """Return the commit of a branch, else of the one that was last fetched from ``origin``.
+
+    Raises:
+        SourceError: there is neither.
+    """
+    for reference in (f"refs/heads/{branch}", f"refs/remotes/origin/{branch}"):
+        question = ["rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}"]
+        code, output, _ = _run([f"--git-dir={git_directory}", *question], local_environment())
+        if not code:
+            return os.fsdecode(output).strip()
+    message = f"it has no branch {branch!r}; mend sources.branches"
+    raise SourceError(message)
 
 
 def _common_directory(git_directory: Path) -> Path:

@@ -3,7 +3,7 @@
 import contextlib
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -45,8 +45,17 @@ def object_format(commit: str) -> str:
 class Objects:
     """Reads trees and blobs; a context manager that holds at most two git processes."""
 
-    def __init__(self, common_directory: Path, commit: str) -> None:
-        """Prepare to read what ``commit`` of the repository holds."""
+    def __init__(
+        self,
+        common_directory: Path,
+        commit: str,
+        fetch_missing: Callable[[Sequence[str]], None] | None = None,
+    ) -> None:
+        """Prepare to read what ``commit`` of the repository holds.
+
+        ``fetch_missing`` gets the blobs that are to be read and are not there yet.
+        """
+        self._fetch_missing = fetch_missing
         self._objects = common_directory / "objects"
         self._commit = commit
         self._stack = ExitStack()
@@ -85,18 +94,36 @@ class Objects:
         return list(found.values())
 
     def sizes(self, entries: Sequence[Entry]) -> Iterator[int | None]:
-        """Yield the size of each blob in bytes, ``None`` for one that cannot be read."""
+        """Yield the size of each blob in bytes, ``None`` for one that cannot be read.
+
+        Raises:
+            SourceError: blobs that have to be fetched first cannot be.
+        """
+        self._complete(entries)
         for answer in self._ask("--batch-check", entries):
             yield answer[0] if answer else None
 
     def contents(self, entries: Sequence[Entry]) -> Iterator[bytes | None]:
-        """Yield the content of each blob, ``None`` for one that cannot be read."""
+        """Yield the content of each blob, ``None`` for one that cannot be read.
+
+        Raises:
+            SourceError: as above.
+        """
+        self._complete(entries)
         for answer in self._ask("--batch", entries):
             yield answer[1] if answer else None
 
     def is_same(self, entry: Entry, content: bytes) -> bool:  # noqa: ARG002 # files on disk differ
         """Say yes: an object never changes."""
         return True
+
+    def _complete(self, entries: Sequence[Entry]) -> None:
+        if self._fetch_missing is None:
+            return
+        sizes = zip(entries, self._ask("--batch-check", entries), strict=True)
+        missing = sorted({entry.blob_id for entry, answer in sizes if answer is None})
+        if missing:
+            self._fetch_missing(missing)
 
     def _ask(self, option: str, entries: Sequence[Entry]) -> Iterator[tuple[int, bytes] | None]:
         if option not in self._processes:

@@ -9,7 +9,6 @@ sources are; only a name that two sources share gets a mark of its place.
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -19,10 +18,15 @@ from typing import Final
 from codelake.errors import SourceError
 from codelake.paths import display_path, path_from_bytes, path_to_bytes
 from codelake.repositories import Repository
+from codelake.repository_rules import Facts, chosen_branch, reason_left_out
 from codelake.settings import Settings
-from resources.git import Head, read_head, without_credentials
-from resources.mirrors import is_url, mirror, parse_address
+from resources.addresses import Address, is_url, parse_address
+from resources.git import GitError, Head, read_branch, read_head, without_credentials
+from resources.mirrors import mirror
 from resources.places import expand_home
+from resources.sources import list_account
+from resources.sources.accounts import is_account, parse_account
+from resources.sources.words import expand_sources, real_place, source_places
 from resources.working_trees import list_files, list_submodules
 
 # Folders that hold other people's code in thousands of folders and no clone of ours.
@@ -41,7 +45,15 @@ class _Found:
     head: Head | None = None
 
 
-_Job = Callable[[], list[_Found]]
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What has to be done to learn of one repository, or of one folder that may hold some.
+
+    Two jobs with the same ``key`` would be about the same mirror.
+    """
+
+    do: Callable[[], list[_Found]]
+    key: str = ""
 
 
 def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
@@ -53,59 +65,58 @@ def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
         settings: the store's place, and whether nested clones and plain folders count.
     """
     store = expand_home(settings.store).absolute()
-    unique: dict[str, str] = {}
-    for single in chain.from_iterable(map(expand_source, sources)):
-        unique.setdefault(without_credentials(single), single)
-    jobs = [job for single in unique.values() for job in _jobs(single, settings, store)]
     with ThreadPoolExecutor(_JOBS) as pool:  # each waits for a server or a git process
-        found = list(chain.from_iterable(pool.map(_do, jobs)))
+        listed = pool.map(partial(_jobs, settings=settings, store=store), expand_sources(sources))
+        jobs = {job.key or str(n): job for n, job in enumerate(chain.from_iterable(listed))}
+        found = list(chain.from_iterable(pool.map(_do, jobs.values())))
     return _name_apart(_drop_second_checkouts(found))
 
 
 def _do(job: _Job) -> list[_Found]:
-    return job()
+    return job.do()
 
 
-def expand_source(source: str) -> list[str]:
-    """Return the sources a file lists, or the source itself.
-
-    A file that lists nothing that could be one, such as a program, is taken for a mistyped path.
-    """
-    place = expand_home(source)
-    if is_url(source) or not os.path.isfile(place):  # noqa: PTH113 # that of Path raises if too long
-        return [source]
+def _jobs(source: str, settings: Settings, store: Path) -> list[_Job]:
+    """Return what has to be done to learn the repositories of one source, in their order."""
+    if not is_url(source):
+        return list(_folder_jobs(source, settings, store))
     try:
-        text = place.read_text(encoding="utf-8", errors="surrogateescape")
-    except OSError:  # said where the source is looked into
-        return [source]
-    lines = [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
-    return lines if any(map(_names_a_place, lines)) else [source]
+        if is_account(source):
+            account = parse_account(source, settings.sources)
+            listed = list_account(account, settings.sources.rules, store / "listings")
+        else:
+            listed = [(parse_address(source), Facts())]
+    except SourceError as error:
+        failed = _failed_source(source, settings, str(error))
+        return [_Job(lambda: [_Found(failed)])]
+    return [
+        _Job(partial(_mirror, address, facts, settings, store), address.shown)
+        for address, facts in listed
+    ]
 
 
-def source_places(sources: Iterable[str]) -> frozenset[str]:
-    """Return where the sources are, as repositories found in them name it."""
-    return frozenset(map(_source_place, chain.from_iterable(map(expand_source, sources))))
+def _mirror(address: Address, facts: Facts, settings: Settings, store: Path) -> list[_Found]:
+    reason = reason_left_out(address.name, facts, settings.sources.rules)
+    if reason:
+        skipped = Repository(address.name, address.shown, status="skipped", reason=reason)
+        return [_Found(skipped)]
+    return [_Found(_unless_empty(mirror(address, settings.sources, store / "mirrors"), settings))]
 
 
-def _source_place(source: str) -> str:
-    if is_url(source):
-        with suppress(SourceError):  # said where it is fetched
-            return parse_address(source).shown
-        return without_credentials(source)
-    return _real(expand_home(source.removeprefix("file://")))
+def _failed_source(source: str, settings: Settings, reason: str) -> Repository:
+    (place,) = source_places(settings.sources.model_copy(update={"paths": (source,)}))
+    return Repository(without_credentials(source), place, status="failed", reason=reason)
 
 
-def _names_a_place(line: str) -> bool:
-    if is_url(line):
-        return "://" in line or "@" in line
-    return os.path.exists(expand_home(line.removeprefix("file://")))  # noqa: PTH110 # as above
+def _unless_empty(repository: Repository, settings: Settings) -> Repository:
+    is_empty = not repository.status and not repository.commit
+    if is_empty and repository.git_directory and not settings.sources.rules.empty:
+        reason = "left out by sources.rules: empty = false"
+        return replace(repository, status="skipped", reason=reason)
+    return repository
 
 
-def _jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
-    """Yield what has to be done to learn the repositories of one source, in their order."""
-    if is_url(source):
-        yield lambda: [_Found(mirror(source, store / "mirrors"))]
-        return
+def _folder_jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
     place = expand_home(source.removeprefix("file://")).absolute()
     try:
         place = place.resolve(strict=True)
@@ -113,14 +124,14 @@ def _jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a NUL
         problem = error.strerror if isinstance(error, OSError) else error
         reason = f"cannot read {_shown(place)}: {problem}; check the path"
-        failed = Repository(_name(place), _real(place), status="failed", reason=reason)
-        yield lambda: [_Found(failed)]
+        failed = Repository(_name(place), real_place(place), status="failed", reason=reason)
+        yield _Job(lambda: [_Found(failed)])
         return
     for folder in folders:
         name = _name(place) if folder == place else _relative(folder, place)
-        yield partial(_probe, folder, name, settings)
+        yield _Job(partial(_probe, folder, name, settings))
     if not folders:
-        yield lambda: [_Found(_without_repositories(place, settings))]
+        yield _Job(lambda: [_Found(_without_repositories(place, settings))])
 
 
 def _without_repositories(place: Path, settings: Settings) -> Repository:
@@ -172,13 +183,17 @@ def _looks_like_repository(folder: Path) -> bool:
 def _probe(folder: Path, name: str, settings: Settings) -> list[_Found]:
     """Return the repository in ``folder``, then the ones that lie inside it."""
     nested = settings.sources.nested
+    left_out = reason_left_out(name, Facts(), settings.sources.rules)
+    if left_out:
+        return [_Found(Repository(name, _text(folder), status="skipped", reason=left_out))]
     is_bare = not os.path.lexists(folder / ".git")
     try:
-        head = read_head(folder if is_bare else folder / ".git")
+        head = _wanted_head(read_head(folder if is_bare else folder / ".git"), name, settings)
         inner = [] if is_bare else _inner_repositories(folder, head, is_nested=nested)
     except SourceError as error:
-        reason = f"{_shown(folder)} is not a repository that git can read: {error}; "
-        reason += "mend it (`git fsck`) or clone it anew"
+        reason = f"{_shown(folder)} cannot be read: {error}"
+        if isinstance(error, GitError):
+            reason += "; mend it (`git fsck`) or clone it anew"
         return [_Found(replace(_failed(folder, reason), name=name))]
     repository = Repository(
         name,
@@ -188,7 +203,7 @@ def _probe(folder: Path, name: str, settings: Settings) -> list[_Found]:
         head.branch,
         reason="" if head.commit else "no commits",
     )
-    found = [_Found(repository, head)]
+    found = [_Found(_unless_empty(repository, settings), head)]
     for child in inner:
         inner_name = f"{name}/{_relative(child, folder)}"
         if nested:
@@ -198,6 +213,18 @@ def _probe(folder: Path, name: str, settings: Settings) -> list[_Found]:
             skipped = Repository(inner_name, _text(child), status="skipped", reason=reason)
             found.append(_Found(skipped))
     return found
+
+
+def _wanted_head(head: Head, name: str, settings: Settings) -> Head:
+    """Return the head of the branch that the settings name, else what is checked out."""
+    branch = chosen_branch(name, settings.sources.branches)
+    if not branch or branch == head.branch:
+        return head
+    if settings.sources.untracked:
+        message = f"{head.branch or 'a commit'} is checked out, not {branch!r} of sources.branches;"
+        message += " check that out, or set sources.untracked = false"
+        raise SourceError(message)
+    return replace(head, commit=read_branch(head.common_directory, branch), branch=branch)
 
 
 def _inner_repositories(folder: Path, head: Head, *, is_nested: bool) -> list[Path]:
@@ -248,13 +275,6 @@ def _name(place: Path) -> str:
 
 def _shown(place: Path) -> str:
     return display_path(_text(place))
-
-
-def _real(place: Path) -> str:
-    """Return a place as :func:`_text` does, with links followed; nothing need be there."""
-    with suppress(ValueError):  # a NUL, where nothing can be
-        return _text(Path(os.path.realpath(place)))
-    return _text(place)
 
 
 def _relative(folder: Path, place: Path) -> str:

@@ -96,7 +96,8 @@ def _toml(value: object) -> str:
     if isinstance(value, tuple | list):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{}" if not value else repr(value)
+        items = ", ".join(f"{_toml(key)} = {_toml(item)}" for key, item in value.items())
+        return f"{{{items}}}"
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 

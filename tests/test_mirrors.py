@@ -18,9 +18,9 @@ from codelake.errors import SourceError
 from codelake.repositories import Repository
 from codelake.schemas import FILES
 from codelake.settings import Settings, build_settings
+from resources.addresses import is_url, parse_address
 from resources.files import read_files
 from resources.git import without_credentials
-from resources.mirrors import is_url, parse_address
 from resources.repositories import discover
 
 
@@ -185,11 +185,89 @@ def test_what_killed_fetches_left_does_not_pile_up(daemon: _Server, settings: Se
     assert (old.exists(), young.exists()) == (False, True)
 
 
+def _with(settings: Settings, **sources: object) -> Settings:
+    return build_settings({**settings.model_dump(), "sources": sources})
+
+
+def _objects(repository: Repository) -> set[str]:
+    listing = ["cat-file", "--batch-all-objects", "--batch-check=%(objecttype)"]
+    return set(_git(Path(repository.git_directory), *listing).split())
+
+
+def test_the_kind_of_a_mirror_is_a_setting(
+    daemon: _Server, settings: Settings, tmp_path: Path
+) -> None:
+    work = daemon.make("app.git")
+    _git(tmp_path, "-C", str(daemon.folder / "app.git"), "config", "uploadpack.allowFilter", "true")
+    daemon.push(work, "b.py", "y = 2\n")
+    url = f"{daemon.url}/app.git"
+    counts = {}
+    for kind in ("shallow", "full", "blobless", "shallow"):
+        chosen = _with(settings, mirror=kind)
+        found = _only(url, chosen)
+        place = Path(found.git_directory)
+        kinds = _git(place, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)")
+        counts[kind] = kinds.split().count("commit"), kinds.split().count("blob")
+        assert sorted(_contents(found, chosen)) == ["a.py", "b.py"]
+    assert counts == {"shallow": (1, 2), "full": (2, 2), "blobless": (2, 0)}
+
+
+def test_a_blobless_mirror_fetches_what_is_read_and_no_more(
+    daemon: _Server, settings: Settings
+) -> None:
+    work = daemon.make("app.git")
+    _git(daemon.folder / "app.git", "config", "uploadpack.allowFilter", "true")
+    (work / ".codelakeignore").write_text("left.py\n")
+    for name in ("b.py", "left.py", "id_rsa"):
+        daemon.push(work, name, f"{name} = 1\n")
+    chosen = build_settings({**settings.model_dump(), "sources": {"mirror": "blobless"}})
+    found = _only(f"{daemon.url}/app.git", chosen)
+    assert _objects(found) == {"commit", "tree"}
+    contents = _contents(found, chosen)
+    assert contents["b.py"] == b"b.py = 1\n"
+    listing = ["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]
+    here = _git(Path(found.git_directory), *listing).split()
+    wanted = {name: _git(work, "rev-parse", f"HEAD:{name}") for name in contents}
+    assert {name for name, blob in wanted.items() if blob not in here} == {"left.py", "id_rsa"}
+
+
+def test_a_blobless_mirror_without_its_server_says_so(daemon: _Server, settings: Settings) -> None:
+    daemon.make("app.git")
+    bare = daemon.folder / "app.git"
+    _git(bare, "config", "uploadpack.allowFilter", "true")
+    chosen = build_settings({**settings.model_dump(), "sources": {"mirror": "blobless"}})
+    found = _only(f"{daemon.url}/app.git", chosen)
+    bare.rename(bare.with_name("gone.git"))
+    with pytest.raises(SourceError, match=r"not exported|access denied"):
+        _contents(found, chosen)
+    bare.with_name("gone.git").rename(bare)
+    assert _contents(found, chosen) == {"a.py": b"x = 1\n"}
+
+
+def test_a_branch_can_be_chosen_by_name(daemon: _Server, settings: Settings) -> None:
+    work = daemon.make("app.git")
+    _git(work, "checkout", "-qb", "develop")
+    commit = daemon.push(work, "b.py", "y = 2\n")
+    branches = {"org/a*": "develop"}
+    found = _only(f"{daemon.url}/app.git", _with(settings, branches=branches))
+    assert (found.commit, found.branch) == (commit, "develop")
+    found = _only(f"{daemon.url}/app.git", settings)
+    assert (found.branch, found.commit == commit) == ("main", False)
+    found = _only(f"{daemon.url}/app.git", _with(settings, branches={"*": "gone"}))
+    assert (found.status, "no branch 'gone'; mend sources.branches" in found.reason) == (
+        "failed",
+        True,
+    )
+
+
 def test_an_empty_remote_is_no_failure(daemon: _Server, settings: Settings) -> None:
     subprocess.run(["git", "init", "-q", "--bare", daemon.folder / "empty.git"], check=True)
     found = _only(f"{daemon.url}/empty.git", settings)
     assert (found.status, found.reason) == ("", "no commits")
     assert _contents(found, settings) == {}
+    rules = {"rules": {"empty": False}}
+    found = _only(f"{daemon.url}/empty.git", _with(settings, **rules))
+    assert (found.status, "empty = false" in found.reason) == ("skipped", True)
 
 
 def test_a_password_opens_the_door_and_is_written_nowhere(

@@ -9,10 +9,11 @@ import pytest
 
 from codelake.repositories import Repository, compare_repositories
 from codelake.schemas import FILES, REPOSITORIES
-from codelake.settings import Settings, build_settings
+from codelake.settings import Settings, SourceSettings, build_settings
 from resources.files import read_files
 from resources.git import GitError, read_head, run_git
-from resources.repositories import discover, source_places
+from resources.repositories import discover
+from resources.sources.words import source_places
 
 
 def _git(place: Path, *arguments: str) -> str:
@@ -35,7 +36,7 @@ def settings(tmp_path: Path) -> Settings:
     return build_settings({"store": str(tmp_path / "store")})
 
 
-def _live(settings: Settings, **sources: bool) -> Settings:
+def _with(settings: Settings, **sources: object) -> Settings:
     return build_settings({**settings.model_dump(), "sources": sources})
 
 
@@ -129,7 +130,7 @@ def test_no_setting_of_a_repository_runs_a_program(
     blob = _git(repo, "rev-parse", "HEAD:a.py")
     (repo / ".git" / "objects" / blob[:2] / blob[2:]).unlink()  # a lazy fetch would get it
     mark = _set_traps(repo, tmp_path)
-    settings = _live(settings, untracked=untracked, nested=True)
+    settings = _with(settings, untracked=untracked, nested=True)
     (repository,) = discover([str(repo)], settings)
     rows = _read(repository, settings)
     assert rows["a.py"]["skip_reason"] == ("" if untracked else "unreadable")
@@ -172,11 +173,48 @@ def test_a_sha256_repository_is_read(
     tmp_path: Path, settings: Settings, *, untracked: bool
 ) -> None:
     repo = _make(tmp_path / "repo", form="sha256")
-    settings = _live(settings, untracked=untracked)
+    settings = _with(settings, untracked=untracked)
     (repository,) = discover([str(repo)], settings)
     row = _read(repository, settings)["a.py"]
     assert row["blob_id"] == _git(repo, "rev-parse", "HEAD:a.py")
     assert row["content"] == b"x = 1\n"
+
+
+def test_a_branch_is_read_whatever_is_checked_out(tmp_path: Path, settings: Settings) -> None:
+    repo = _make(tmp_path / "org" / "team" / "app")
+    _git(repo, "checkout", "-qb", "develop")
+    (repo / "b.py").write_text("y = 2\n")
+    _git(repo, "add", "-A")
+    _git(repo, "commit", "-qm", "two")
+    _git(repo, "checkout", "-q", "main")
+    clone = tmp_path / "org" / "team" / "clone"
+    _git(tmp_path, "clone", "-q", str(repo), str(clone))
+    org = str(tmp_path / "org")
+    chosen = _with(settings, branches={"team/*": "develop"})
+    found = discover([org], chosen)
+    assert [(r.branch, sorted(_read(r, chosen))) for r in found] == [
+        ("develop", ["a.py", "b.py"])
+    ] * 2
+    live = _with(settings, branches={"team/app": "develop"}, untracked=True)
+    app, _ = discover([org], live)
+    assert "main is checked out, not 'develop'" in app.reason
+    gone = _with(settings, branches={"team/app": "gone"})
+    assert "no branch 'gone'; mend sources.branches" in discover([org], gone)[0].reason
+
+
+def test_rules_hold_for_folders_by_name(tmp_path: Path, settings: Settings) -> None:
+    for name in ("team/app", "team/old", "site"):
+        _make(tmp_path / "org" / name)
+    subprocess.run(["git", "init", "-q", tmp_path / "org" / "none"], check=True)
+    rules = {"exclude": ["*/old"], "empty": False, "topics": ["web"], "archived": False}
+    found = discover([str(tmp_path / "org")], _with(settings, rules=rules))
+    assert {r.name: r.status for r in found} == {
+        "none": "skipped",
+        "site": "",
+        "team/app": "",
+        "team/old": "skipped",
+    }
+    assert all("sources.rules" in r.reason for r in found if r.status)
 
 
 def test_a_shallow_clone_is_read(tmp_path: Path, settings: Settings) -> None:
@@ -195,7 +233,7 @@ def test_a_sparse_checkout_is_read_whole_from_its_commit(
     _git(repo, "sparse-checkout", "set", "in")
     (repository,) = discover([str(repo)], settings)
     assert list(_read(repository, settings)) == ["in/a.py", "out/b.py"]
-    live = _live(settings, untracked=True)
+    live = _with(settings, untracked=True)
     assert list(_read(repository, live)) == ["in/a.py"]
 
 
@@ -258,7 +296,7 @@ def test_files_swapped_for_links_are_not_followed(tmp_path: Path, settings: Sett
     (repo / "in").rmdir()
     (repo / "in").symlink_to(outside)
     os.mkfifo(repo / "pipe.py")
-    live = _live(settings, untracked=True)
+    live = _with(settings, untracked=True)
     (repository,) = discover([str(repo)], live)
     rows = _read(repository, live)
     assert "private" not in str(rows)
@@ -286,7 +324,7 @@ def test_a_plain_folder_is_indexed_if_asked_for(tmp_path: Path, settings: Settin
     (folder / ".gitignore").write_text("*.log\n")
     (folder / "b.log").write_text("noise\n")
     assert "sources.folders = true" in _reason(folder, settings)
-    settings = _live(settings, folders=True)
+    settings = _with(settings, folders=True)
     (repository,) = discover([str(folder)], settings)
     assert sorted(_read(repository, settings)) == [".gitignore", "a.py"]
 
@@ -413,6 +451,9 @@ def test_a_source_that_is_down_removes_nothing_however_long() -> None:
             ("org", "failed", ""),
         ]
     assert _compare([app], stored) == {"app": "unchanged", "org": "removed"}
+    skipped = Repository("old", "/org/old", status="skipped", reason="left out")
+    stored = compare_repositories([skipped], REPOSITORIES.table(), "f")
+    assert _compare([down], stored) == {"old": "skipped", "org": "failed"}
 
 
 def test_a_name_is_not_given_to_another_repository_while_its_own_stays() -> None:
@@ -478,4 +519,4 @@ def test_a_source_that_cannot_be_a_place_stops_no_other(tmp_path: Path, source: 
     place = str(tmp_path / source) if source == "circle" else source
     found = discover([place, str(tmp_path / "shop")], Settings())
     assert sorted((r.status, bool(r.reason)) for r in found) == [("", False), ("failed", True)]
-    assert str(Path.home() / "x") in source_places(["~/x"])
+    assert str(Path.home() / "x") in source_places(SourceSettings(paths=("~/x",)))
