@@ -7,7 +7,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from codelake.search.questions import Question
-from codelake.search.tables import ID_COLUMNS, Filters, SearchTables
+from codelake.search.tables import HIT_COLUMNS, ID_COLUMNS, Filters, SearchTables
 
 Key = tuple[str, str]
 """Table and row id."""
@@ -23,14 +23,6 @@ _PLACE: Final = (
     "content_hash",
 )
 _FLAGS: Final = ("test", "generated", "vendored", "documentation")
-_SHARED: Final = (*_PLACE, *(f"is_{flag}" for flag in _FLAGS))
-_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
-    "chunks": ("chunk_id", *_SHARED, "scope", "text"),
-    "symbols": (
-        *("symbol_id", *_SHARED, "qualified_name", "natural_name"),
-        *("signature", "doc", "body"),
-    ),
-}
 
 
 @dataclass(slots=True)
@@ -88,7 +80,7 @@ class Candidate:
 def read_candidates(table: str, rows: pa.Table) -> list[Candidate]:
     """Turn stored rows into candidates without a score."""
     build = _symbol if table == "symbols" else _chunk
-    return [build(row) for row in rows.select(_COLUMNS[table]).to_pylist()]
+    return [build(row) for row in rows.select(HIT_COLUMNS[table]).to_pylist()]
 
 
 def read_rows(tables: SearchTables, table: str, ids: Sequence[str]) -> list[Candidate]:
@@ -96,7 +88,7 @@ def read_rows(tables: SearchTables, table: str, ids: Sequence[str]) -> list[Cand
     unique = list(dict.fromkeys(ids))
     if not unique:
         return []
-    return read_candidates(table, tables.rows(table, unique, columns=_COLUMNS[table]))
+    return read_candidates(table, tables.rows(table, unique, columns=HIT_COLUMNS[table]))
 
 
 def _chunk(row: Mapping[str, Any]) -> Candidate:

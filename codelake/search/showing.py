@@ -8,7 +8,7 @@ from codelake.errors import UsageError
 from codelake.search.answers import Hit
 from codelake.search.candidates import Candidate, read_candidates, read_rows
 from codelake.search.hits import build_hits
-from codelake.search.tables import ID_COLUMNS, Filters, SearchTables
+from codelake.search.tables import HIT_COLUMNS, ID_COLUMNS, Filters, SearchTables
 
 # Definitions or chunks of one file; more is a generated file, whose outline nobody reads.
 _MOST_ROWS: Final = 5000
@@ -83,7 +83,9 @@ def show(row_id: str, *, tables: SearchTables, filters: Filters = _ANY) -> Shown
 def file_rows(tables: SearchTables, table: str, repository: str, path: str) -> list[Candidate]:
     """Return the chunks or symbols of one file, in order."""
     only = Filters(repositories=(repository,))
-    rows = tables.equal(table, "path", [path], k=_MOST_ROWS, filters=only)
+    rows = tables.equal(
+        table, "path", [path], k=_MOST_ROWS, filters=only, columns=HIT_COLUMNS[table]
+    )
     return sorted(read_candidates(table, rows), key=lambda c: (c.start_line, -c.end_line, c.id))
 
 

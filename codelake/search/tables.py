@@ -16,6 +16,19 @@ WORD_COLUMNS: Final[dict[str, dict[str, float]]] = {
 }
 """The columns :meth:`SearchTables.match` looks at, with their weights; see docs/search.md."""
 
+_SHARED: Final = (
+    *("repository", "path", "language", "start_line", "end_line", "kind", "name", "content_hash"),
+    *("is_test", "is_generated", "is_vendored", "is_documentation"),
+)
+HIT_COLUMNS: Final[dict[str, tuple[str, ...]]] = {
+    "chunks": ("chunk_id", *_SHARED, "scope", "text"),
+    "symbols": (
+        *("symbol_id", *_SHARED, "qualified_name", "natural_name"),
+        *("signature", "doc", "body"),
+    ),
+}
+"""The columns a hit is made of. What is read again and again is among them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:

@@ -14,10 +14,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from codelake.schemas import TableSpec
+from resources.store.rounded import RoundedVectors, widened
 
-# Rows of a table up to which it is held: as many as are searched without a vector index, and
-# 77 MB of vectors of 384 numbers.
-RESIDENT_ROWS: Final = 50_000
+# Rows of a table up to which it is held: 115 MB of vectors of 384 numbers, rounded ones included.
+RESIDENT_ROWS: Final = 100_000
+
+ROW_NUMBER: Final = "_rowid"  # Lance's name for the place of a row in a version of its table
+
+# Vectors from which rounded ones pay.
+_ROUNDED_ROWS: Final = 2_000
 
 # Digits of a cosine that count. Sums of 384 products differ beyond them with the order of adding.
 _DIGITS: Final = 6
@@ -41,27 +46,40 @@ class ResidentVectors:
         vectors: one row each, of length one.
     """
 
-    def __init__(self, ids: pa.Array, vectors: NDArray[np.float32]) -> None:
+    def __init__(self, ids: pa.Array, vectors: NDArray[np.float16]) -> None:
         """Sort the rows."""
         order = pc.sort_indices(ids)
         self.ids = ids.take(order)
         self._vectors = np.ascontiguousarray(vectors[order.to_numpy()])
         self._positions: dict[str, int] = {}
+        self._rounded: RoundedVectors | None = None
 
-    def nearest(self, query: NDArray[np.float32], k: int, allowed: Allowed) -> pa.Table:
-        """Return the ids and cosines of the ``k`` nearest rows, best first, ties by id."""
-        # Row by row: a matrix product would keep every core busy for a fifth of the speed.
-        scores = np.vecdot(self._vectors, query)
-        if allowed is not None:
-            scores = np.where(allowed, scores, np.float32(-np.inf))
-        count = min(k, len(scores) if allowed is None else int(allowed.sum()))
+    def round(self) -> None:
+        """Get ready for more questions than one."""
+        if self._rounded is None and len(self._vectors) >= _ROUNDED_ROWS:
+            self._rounded = RoundedVectors(self._vectors)
+
+    def nearest(self, queries: NDArray[np.float32], k: int, allowed: Allowed) -> list[pa.Table]:
+        """Return ids and cosines of the ``k`` rows nearest to each query, ties by id."""
+        count = min(k, len(self.ids) if allowed is None else int(allowed.sum()))
         if not count:
-            return pa.table({"id": pa.array([], pa.string()), "score": pa.array([], pa.float64())})
+            none = {"id": pa.array([], pa.string()), "score": pa.array([], pa.float64())}
+            return [pa.table(none) for _ in queries]
+        if self._rounded is None:
+            every = np.arange(len(self.ids)) if allowed is None else np.flatnonzero(allowed)
+            return [self._best(query, every, count) for query in queries]
+        likely = self._rounded.candidates(queries, count, allowed)
+        return [self._best(query, rows, count) for query, rows in zip(queries, likely, strict=True)]
+
+    def _best(self, query: NDArray[np.float32], rows: NDArray[np.intp], count: int) -> pa.Table:
+        # Row by row: a matrix product would keep every core busy for a fifth of the speed.
+        products = [np.vecdot(block, query) for _, block in widened(self._vectors, rows)]
+        scores = np.concatenate(products)
         least = np.partition(scores, len(scores) - count)[len(scores) - count]
         among = np.flatnonzero(scores >= least - _TIE)
         rounded = scores[among].astype(np.float64).round(_DIGITS)
         best = np.argsort(-rounded, kind="stable")[:count]
-        return pa.table({"id": self.ids.take(pa.array(among[best])), "score": rounded[best]})
+        return pa.table({"id": self.ids.take(pa.array(rows[among[best]])), "score": rounded[best]})
 
     def with_ids(self, ids: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of these rows, in their order; zeros where there is none."""
@@ -78,18 +96,29 @@ class ResidentRows:
     """The rows of a table, found by id or by the value of a column.
 
     Args:
-        rows: all rows, without vectors.
+        rows: all rows, without vectors, with their number in the table (``_rowid``).
         spec: the table's shape; rows that are equal in a column come in order of its key.
         id_column: the column that identifies a row.
     """
 
     def __init__(self, rows: pa.Table, spec: TableSpec, id_column: str) -> None:
         """Sort the rows by key."""
-        self._rows = rows.sort_by([(name, "ascending") for name in spec.key]).combine_chunks()
-        ids = self._rows[id_column].to_pylist()
+        rows = rows.sort_by([(name, "ascending") for name in spec.key]).combine_chunks()
+        numbers = rows[ROW_NUMBER].to_numpy()
+        self._by_number = np.argsort(numbers)
+        self._numbers = numbers[self._by_number]
+        self._rows = rows.drop_columns(ROW_NUMBER)
         self.ids = self._rows[id_column].combine_chunks()
-        self._positions = {row_id: position for position, row_id in enumerate(ids)}
+        self._positions = {row_id: n for n, row_id in enumerate(self.ids.to_pylist())}
         self._by_value: dict[str, Mapping[str, list[int]]] = {}
+
+    def has(self, columns: Sequence[str]) -> bool:
+        """Tell whether all of ``columns`` are held."""
+        return bool(columns) and set(columns) <= set(self._rows.schema.names)
+
+    def numbered(self, numbers: NDArray[np.uint64]) -> pa.Array:
+        """Return the ids of the rows with these numbers, in their order."""
+        return self.ids.take(pa.array(self._by_number[np.searchsorted(self._numbers, numbers)]))
 
     def with_ids(self, ids: Sequence[str], columns: Sequence[str]) -> pa.Table:
         """Return the rows with these ids, in their order; unknown ids are left out."""
@@ -107,8 +136,7 @@ class ResidentRows:
         return self._take(found[:k], columns)
 
     def _take(self, positions: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        rows = self._rows.select(list(columns)) if columns else self._rows
-        return rows.take(pa.array(positions, pa.int64()))
+        return self._rows.select(list(columns)).take(pa.array(positions, pa.int64()))
 
     def _index(self, column: str) -> Mapping[str, list[int]]:
         index: dict[str, list[int]] = {}
@@ -161,6 +189,8 @@ class Resident:
         with self._lock:
             if column not in self._vectors:
                 self._vectors[column] = self._read_vectors(column)
+            if self._questions > _FIRST_QUESTION:
+                self._vectors[column].round()
             return self._vectors[column]
 
     def allowed(self, of: str, ids: pa.Array, predicate: str | None) -> Allowed:

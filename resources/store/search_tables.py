@@ -13,10 +13,16 @@ from numpy.typing import NDArray
 
 from codelake.errors import StoreError, UsageError
 from codelake.schemas import TableSpec
-from codelake.search.tables import WORD_COLUMNS, Filters
+from codelake.search.tables import HIT_COLUMNS, WORD_COLUMNS, Filters
 from resources.store.errors import store_errors
 from resources.store.predicates import HAS_TEXT, filter_predicate, groups_of, is_one_of, matches
-from resources.store.resident import RESIDENT_ROWS, Resident, ResidentRows, ResidentVectors
+from resources.store.resident import (
+    RESIDENT_ROWS,
+    ROW_NUMBER,
+    Resident,
+    ResidentRows,
+    ResidentVectors,
+)
 from resources.store.specs import MODEL_COLUMN, SEARCHED, vector_column, vector_models
 
 # Rows fetched beyond k, so that rows with the k-th score are rarely cut apart.
@@ -93,7 +99,7 @@ class LanceTables:
         held = resident.vectors(column)
         allowed = resident.allowed(column, held.ids, predicate)
         names = [SEARCHED[table], "score"]
-        return [held.nearest(query, k, allowed).rename_columns(names) for query in queries]
+        return [found.rename_columns(names) for found in held.nearest(queries, k, allowed)]
 
     def match(self, table: str, text: str, *, k: int, filters: Filters) -> pa.Table:
         """Return the ``k`` best rows by BM25 over identifier-split words: row id and score."""
@@ -103,19 +109,24 @@ class LanceTables:
         predicate = filter_predicate(filters)
         if resident := self._residents.get(table):
             resident.count_question()
+        id_column, held = SEARCHED[table], self._held_rows(table)
 
         def fetch(count: int) -> pa.Table:
-            return self._read(
+            found = self._read(
                 table,
-                columns=[SEARCHED[table], "_score"],
+                columns=[ROW_NUMBER if held else id_column, "_score"],
                 filter=predicate,
                 prefilter=True,
                 full_text_query=query,
                 limit=count,
                 disable_scoring_autoprojection=True,
             )
+            if not held:
+                return found
+            ids = held.numbered(found[ROW_NUMBER].to_numpy())
+            return pa.table({id_column: ids, "_score": found["_score"]})
 
-        return _best(fetch, SEARCHED[table], "_score", k)
+        return _best(fetch, id_column, "_score", k)
 
     def equal(
         self,
@@ -132,7 +143,7 @@ class LanceTables:
         ``columns`` are what is read; none named means all but the vector.
         """
         held = self._held_rows(table)
-        if held is None:
+        if held is None or not held.has(columns):
             predicate = filter_predicate(filters, is_one_of(column, values))
             return self._first(table, predicate, k, columns)
         allowed = self._residents[table].allowed("rows", held.ids, filter_predicate(filters))
@@ -161,7 +172,7 @@ class LanceTables:
             ids: row ids.
             columns: the columns to read; none means all but the vector.
         """
-        if held := self._held_rows(table):
+        if (held := self._held_rows(table)) and held.has(columns):
             return held.with_ids(ids, columns)
         id_column = SEARCHED[table]
         wanted = list(columns) or self._specs[table].schema.names
@@ -208,13 +219,14 @@ class LanceTables:
             ].combine_chunks()
 
         def read_rows() -> ResidentRows:
-            return ResidentRows(self._read(table, columns=spec.schema.names), spec, id_column)
+            names = dict.fromkeys((*HIT_COLUMNS[table], *spec.key, ROW_NUMBER))
+            return ResidentRows(self._read(table, columns=[*names]), spec, id_column)
 
         def read_vectors(column: str) -> ResidentVectors:
             rows = self._read(table, columns=[id_column, column], filter=f"{column} IS NOT NULL")
             flat = rows[column].combine_chunks().flatten().to_numpy(zero_copy_only=False)
             vectors = flat.reshape(rows.num_rows, rows.schema.field(column).type.list_size)
-            return ResidentVectors(rows[id_column].combine_chunks(), vectors.astype(np.float32))
+            return ResidentVectors(rows[id_column].combine_chunks(), vectors)
 
         return Resident(read_ids, read_rows, read_vectors)
 
