@@ -1,6 +1,7 @@
 """The local reranker: each word of a question looks for its nearest word in a text."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
 
@@ -15,7 +16,26 @@ from resources.embedders.static import REVISION, StaticEmbedder, add_up, load_ta
 # docs/rerankers.md has what was measured.
 WORD_SHARE: Final = 0.5
 
+# Questions whose scores are kept: a walk asks for the same texts round after round.
+_KEPT_QUESTIONS: Final = 8
+
 Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One question, and the score of each text it was compared with.
+
+    Args:
+        words: the unit vector of each word.
+        weights: what each word weighs; they add up to one.
+        whole: the unit vector of the question.
+    """
+
+    words: Array
+    weights: Array
+    whole: Array
+    scores: dict[str, float] = field(default_factory=dict)
 
 
 class MaxSimReranker:
@@ -27,33 +47,46 @@ class MaxSimReranker:
     def __init__(self) -> None:
         """Prepare; the table is read at the first question."""
         self._embedder = StaticEmbedder()
+        self._read = lru_cache(maxsize=_KEPT_QUESTIONS)(self._question)
 
     def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a score between 0 and 1 for each text; 0 for a blank one."""
-        scores = np.zeros(len(texts), dtype=np.float32)
         if not query.strip() or not texts:
-            return scores
+            return np.zeros(len(texts), dtype=np.float32)
+        asked = self._read(query)
+        fresh = [text for text in dict.fromkeys(texts) if text.strip()]
+        if fresh := [text for text in fresh if text not in asked.scores]:
+            asked.scores.update(zip(fresh, self._scores(asked, fresh), strict=True))
+        return np.array([asked.scores.get(text, 0.0) for text in texts], dtype=np.float32)
+
+    def _question(self, query: str) -> _Asked:
         table, ids = load_table(), self._embedder.token_ids([query])[0]
+        tokens = _words(ids)
+        weights = table.query_weight[tokens]
+        if not weights.any():  # nothing but punctuation
+            weights = np.ones_like(weights)
         whole = _unit(add_up(ids, table.query_weight))
-        asked, weights = _words(ids)
-        for row, found in enumerate(self._embedder.token_ids(texts)):
-            if texts[row].strip():
-                kept = found[: self._embedder.max_tokens]
-                nearest = (asked @ _words(kept)[0].T).max(axis=1)
-                cosine = float(_unit(add_up(kept, table.document_weight)) @ whole)
-                scores[row] = WORD_SHARE * float(nearest @ weights) + (1 - WORD_SHARE) * cosine
-        return np.clip(scores, 0.0, 1.0)
+        return _Asked(_directions()[tokens], weights / weights.sum(), whole)
+
+    def _scores(self, asked: _Asked, texts: Sequence[str]) -> list[float]:
+        weight = load_table().document_weight
+        ids = [row[: self._embedder.max_tokens] for row in self._embedder.token_ids(texts)]
+        whole = np.array([_unit(add_up(row, weight)) for row in ids]) @ asked.whole
+        words = [_words(row) for row in ids]
+        known, places = np.unique(np.concatenate(words), return_inverse=True)
+        near = (asked.words @ _directions()[known].T)[:, places]
+        starts = np.cumsum([0, *(len(row) for row in words[:-1])])
+        nearest = asked.weights @ np.maximum.reduceat(near, starts, axis=1)
+        scores = WORD_SHARE * nearest + (1 - WORD_SHARE) * whole
+        found: list[float] = np.clip(scores, 0.0, 1.0).tolist()
+        return found
 
 
-def _words(ids: Sequence[int]) -> tuple[Array, Array]:
-    """Return the unit vectors of the words among some tokens, and weights that add up to one."""
-    weight = load_table().query_weight
+def _words(ids: Sequence[int]) -> NDArray[np.intp]:
+    """Return the words among some tokens, each once; all tokens where none is a word."""
     tokens = np.unique(np.array(ids))
-    kept = tokens[weight[tokens] > 0]
-    if not len(kept):  # nothing but punctuation
-        return _directions()[tokens], np.full(len(tokens), 1.0 / len(tokens), dtype=np.float32)
-    weights: Array = weight[kept] / weight[kept].sum()
-    return _directions()[kept], weights
+    kept = tokens[load_table().query_weight[tokens] > 0]
+    return kept if len(kept) else tokens
 
 
 def _unit(vector: Array) -> Array:
