@@ -23,7 +23,7 @@ _LOOKED_UP: Final = 500  # paths that are looked up one by one; of more, reposit
 @dg.asset(
     io_manager_key="stages",
     group_name="diff",
-    kinds={"polars"},
+    kinds={"arrow"},
     description="For each chunk and symbol of a file that changed: unchanged, moved, added, "
     "modified or deleted, told by content hashes.",
 )

@@ -6,11 +6,15 @@
 0
 """
 
+from collections import deque
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import polars as pl
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from codelake.schemas import CHANGES, TABLES
 
@@ -53,132 +57,154 @@ def diff_rows(table: str, new: pa.Table, stored: pa.Table) -> pa.Table:
     Returns:
         ``CHANGES``: a row for each new row, in their order, then one for each deleted row.
     """
-    columns = list(DIFF_COLUMNS[table])
     id_column = _ID[table]
-    fresh = _frame(new, columns).with_row_index("order")
-    old = _frame(stored, columns)
-    kept = _kept(fresh, old, id_column)
-    added = _in_gaps(fresh, kept, id_column).filter(~pl.col("is_kept"))
-    gone = _in_gaps(old, kept, id_column).filter(~pl.col("is_kept"))
-    replaces = _replaced(table, added, gone)
-    changes = (
-        fresh.join(kept, on=id_column, how="left")
-        .join(replaces, on=id_column, how="left", suffix="_old")
-        .sort("order")
-        .select(
-            *_FILE,
-            pl.col(id_column).alias("row_id"),
-            pl.when(pl.col("is_moved"))
-            .then(pl.lit("moved"))
-            .when(pl.col("is_moved").is_not_null())
-            .then(pl.lit("unchanged"))
-            .when(pl.col("replaces").is_not_null())
-            .then(pl.lit("modified"))
-            .otherwise(pl.lit("added"))
-            .alias("change"),
-            pl.col("replaces").fill_null(""),
-            "text_hash",
-        )
+    places = pc.index_in(new[id_column], value_set=stored[id_column].combine_chunks())
+    is_kept = places.is_valid().to_numpy()
+    was_kept = np.zeros(stored.num_rows, np.bool_)
+    was_kept[places.drop_null().to_numpy()] = True
+    added = _Side.of(table, new, is_kept)
+    gone = _Side.of(table, stored, was_kept)
+    pairs = dict(_pairs(added, gone))
+    kinds = np.full(new.num_rows, "added", object)
+    kinds[is_kept] = np.where(_moved(table, new, stored, places), "moved", "unchanged")
+    kinds[list(pairs)] = "modified"
+    old_ids, replaces = stored[id_column], np.full(new.num_rows, "", object)
+    replaces[list(pairs)] = old_ids.take(pa.array(pairs.values(), pa.int64())).to_pylist()
+    taken = set(pairs.values())
+    deleted = stored.take(pa.array([row for row in gone.rows if row not in taken], pa.int64()))
+    texts = new["text_hash"]
+    return pa.concat_tables(
+        [
+            _changes(
+                table, new, pa.array(kinds, pa.string()), pa.array(replaces, pa.string()), texts
+            ),
+            _changes(table, deleted, "deleted", "", ""),
+        ]
     )
-    deleted = (
-        gone.join(replaces, left_on=id_column, right_on="replaces", how="anti")
-        .sort(*_FILE, "start_byte", id_column)
-        .select(
-            *_FILE,
-            pl.col(id_column).alias("row_id"),
-            pl.lit("deleted").alias("change"),
-            pl.lit("").alias("replaces"),
-            pl.lit("").alias("text_hash"),
-        )
-    )
-    return _changes(table, pl.concat([changes, deleted]))
 
 
 def written_ids(changes: pa.Table) -> pa.Array:
     """Return the ids of the new rows that are to be written."""
-    return _ids(changes, pl.col("change").is_in(_WRITTEN), "row_id")
+    is_written = pc.is_in(changes["change"], value_set=pa.array(_WRITTEN))
+    return changes.filter(is_written)["row_id"].combine_chunks()
 
 
 def deleted_ids(changes: pa.Table) -> pa.Array:
     """Return the ids of the stored rows that are to be deleted, replaced ones included."""
-    deleted = _ids(changes, pl.col("change") == "deleted", "row_id")
-    replaced = _ids(changes, pl.col("change") == "modified", "replaces")
-    return pa.concat_arrays([deleted, replaced])
+    deleted = changes.filter(pc.equal(changes["change"], "deleted"))["row_id"]
+    replaced = changes.filter(pc.equal(changes["change"], "modified"))["replaces"]
+    return pa.concat_arrays([deleted.combine_chunks(), replaced.combine_chunks()])
 
 
 def count_changes(changes: pa.Table) -> dict[str, ChangeCounts]:
     """Return the counts of each table that ``changes`` speaks of."""
-    frame = _from_arrow(changes.select(["table", "change"]))
+    found = changes.group_by(["table", "change"]).aggregate([([], "count_all")])
     counts: dict[str, dict[str, int]] = {}
-    for table, change, count in frame.group_by("table", "change").len().iter_rows():
-        name = "unchanged" if change == "moved" else change
-        of_table = counts.setdefault(table, {})
-        of_table[name] = of_table.get(name, 0) + count
+    for row in found.to_pylist():
+        name = "unchanged" if row["change"] == "moved" else row["change"]
+        of_table = counts.setdefault(row["table"], {})
+        of_table[name] = of_table.get(name, 0) + row["count_all"]
     return {table: ChangeCounts(**of_table) for table, of_table in sorted(counts.items())}
 
 
-def _frame(rows: pa.Table, columns: list[str]) -> pl.DataFrame:
-    return _from_arrow(rows.select(columns))
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The rows of one side that the other has not, in the order they stand in their files.
+
+    Args:
+        rows: their numbers.
+        named: file, kind and name of each; the name is empty where there is none.
+        placed: file of each, and how many rows that stay stand before it there.
+    """
+
+    rows: list[int]
+    named: list[tuple[object, ...]]
+    placed: list[tuple[object, ...]]
+
+    @classmethod
+    def of(cls, table: str, rows: pa.Table, is_kept: NDArray[np.bool_]) -> "_Side":
+        """Take the rows that are not kept."""
+        if is_kept.all():
+            return cls([], [], [])
+        order = pc.sort_indices(
+            rows, [(name, "ascending") for name in (*_FILE, "start_byte", _ID[table])]
+        ).to_numpy()
+        before = np.cumsum(is_kept[order])
+        lone = ~is_kept[order]
+        chosen = order[lone]
+        columns = rows.select([*_FILE, "kind", _NAME[table]]).take(pa.array(chosen))
+        repositories, paths, kinds, names = (column.to_pylist() for column in columns.columns)
+        # The count runs on from file to file: what stays of the files before is the same number
+        # on both sides, since what stays is in both.
+        placed = zip(repositories, paths, before[lone].tolist(), strict=True)
+        named = zip(repositories, paths, kinds, names, strict=True)
+        return cls(chosen.tolist(), list(named), list(placed))
 
 
-def _from_arrow(rows: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(rows)
-    assert isinstance(frame, pl.DataFrame)  # noqa: S101 - a table becomes a frame, not a series
-    return frame
-
-
-def _kept(fresh: pl.DataFrame, old: pl.DataFrame, id_column: str) -> pl.DataFrame:
-    """Return the ids on both sides, each with whether any other column differs."""
-    others = [name for name in old.columns if name != id_column]
-    both = fresh.join(old, on=id_column, how="inner", suffix="_old")
-    differs = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_old")) for name in others)
-    return both.select(id_column, differs.alias("is_moved"))
-
-
-def _in_gaps(rows: pl.DataFrame, kept: pl.DataFrame, id_column: str) -> pl.DataFrame:
-    """Add whether a row is kept, and how many kept rows of its file stand before it."""
-    is_kept = pl.col("is_moved").is_not_null().alias("is_kept")
-    return (
-        rows.join(kept, on=id_column, how="left")
-        .with_columns(is_kept)
-        .sort(*_FILE, "start_byte", id_column)
-        .with_columns(pl.col("is_kept").cum_sum().over(_FILE).alias("gap"))
-    )
-
-
-def _replaced(table: str, added: pl.DataFrame, gone: pl.DataFrame) -> pl.DataFrame:
+def _pairs(added: _Side, gone: _Side) -> Iterator[tuple[int, int]]:
     """Pair new rows with vanished ones: by kind and name first, then by the gap they stand in."""
-    id_column, name = _ID[table], _NAME[table]
-    named = _paired(
-        added.filter(pl.col(name) != ""),
-        gone.filter(pl.col(name) != ""),
-        [*_FILE, "kind", name],
-        id_column,
-    )
-    placed = _paired(
-        added.join(named, on=id_column, how="anti"),
-        gone.join(named, left_on=id_column, right_on="replaces", how="anti"),
-        [*_FILE, "gap"],
-        id_column,
-    )
-    return pl.concat([named, placed])
+    if not added.rows or not gone.rows:
+        return
+    left, lost = dict(enumerate(added.rows)), dict(enumerate(gone.rows))
+    for new_keys, old_keys in (
+        ([key if key[-1] else None for key in added.named], gone.named),
+        (added.placed, gone.placed),
+    ):
+        for new, old in list(_paired(new_keys, old_keys, left, lost)):
+            yield left.pop(new), lost.pop(old)
 
 
 def _paired(
-    added: pl.DataFrame, gone: pl.DataFrame, keys: list[str], id_column: str
-) -> pl.DataFrame:
-    """Pair the n-th new row of a key with the n-th vanished one."""
-    nth = pl.int_range(pl.len()).over(keys).alias("nth")
-    new = added.select(*keys, id_column, nth)
-    old = gone.select(*keys, pl.col(id_column).alias("replaces"), nth)
-    return new.join(old, on=[*keys, "nth"], how="inner").select(id_column, "replaces")
+    added: Sequence[tuple[object, ...] | None],
+    gone: Sequence[tuple[object, ...]],
+    left: Collection[int],
+    lost: Collection[int],
+) -> Iterator[tuple[int, int]]:
+    """Pair the n-th new row of a key with the n-th vanished one, of those not yet paired."""
+    waiting: dict[tuple[object, ...], deque[int]] = {}
+    for row in lost:
+        waiting.setdefault(gone[row], deque()).append(row)
+    for row in left:
+        key = added[row]
+        if key is not None and waiting.get(key):
+            yield row, waiting[key].popleft()
 
 
-def _changes(table: str, frame: pl.DataFrame) -> pa.Table:
-    full = frame.with_columns(pl.lit(table).alias("table")).select(CHANGES.schema.names)
-    return full.to_arrow().cast(CHANGES.schema)
+def _moved(
+    table: str, new: pa.Table, stored: pa.Table, places: pa.ChunkedArray
+) -> NDArray[np.bool_]:
+    """Return, for each new row that is stored, whether any column but its id differs."""
+    fresh, old = new.filter(places.is_valid()), stored.take(places.drop_null())
+    is_moved = np.zeros(fresh.num_rows, np.bool_)
+    for name in DIFF_COLUMNS[table]:
+        for one, other in zip(_comparable(fresh[name]), _comparable(old[name]), strict=True):
+            is_moved |= pc.not_equal(one, other).to_numpy()
+    return is_moved
 
 
-def _ids(changes: pa.Table, which: pl.Expr, column: str) -> pa.Array:
-    chosen = _from_arrow(changes).filter(which)[column]
-    return chosen.to_arrow().cast(pa.string())
+def _comparable(column: pa.ChunkedArray) -> list[pa.ChunkedArray]:
+    """Return columns that are equal where the values are; Arrow does not compare lists."""
+    if not pa.types.is_list(column.type):
+        return [column]
+    return [pc.list_value_length(column), pc.binary_join(column, "\0")]
+
+
+def _changes(
+    table: str,
+    rows: pa.Table,
+    change: pa.Array | str,
+    replaces: pa.Array | str,
+    text_hash: pa.ChunkedArray | str,
+) -> pa.Table:
+    columns = {
+        "table": table,
+        "row_id": rows[_ID[table]],
+        "change": change,
+        "replaces": replaces,
+        "text_hash": text_hash,
+    } | {name: rows[name] for name in _FILE}
+    arrays = [
+        pa.array([value] * rows.num_rows, pa.string()) if isinstance(value, str) else value
+        for value in (columns[name] for name in CHANGES.schema.names)
+    ]
+    return pa.Table.from_arrays(arrays, schema=CHANGES.schema)
