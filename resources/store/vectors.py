@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from codelake.errors import EmbeddingError
 from codelake.schemas import EMBEDDINGS
-from resources.store.predicates import GROUP_VALUES, HAS_TEXT, all_of, differs, equals, is_one_of
+from resources.memory import release_memory
+from resources.store.predicates import GROUP_VALUES, HAS_TEXT, differs, equals, is_one_of
 from resources.store.rows import SCAN_FACTOR
 from resources.store.specs import MODEL_COLUMN, vector_column
 
 # float16 keeps three digits: a unit vector's length comes back within this of one.
 _LENGTH_TOLERANCE: Final = 0.01
 _PENDING_ROWS: Final = 1024
+_LOOKED_UP_ROWS: Final = 1024
 
 Vectors = NDArray[np.float16]
 Lookup = Callable[[str, Sequence[str]], tuple[NDArray[np.bool_], Vectors]]
@@ -100,20 +102,15 @@ def look_up(
     """Return for each text hash whether its vector is stored, and the vectors (else zeros)."""
     known = np.zeros(len(hashes), np.bool_)
     vectors = np.zeros((len(hashes), dimension), np.float16)
-    if not dataset.count_rows():
+    stored = dataset.count_rows()
+    if not stored:
         return known, vectors
     wanted = pa.array(hashes, pa.string())
-    for group in _groups(pc.unique(wanted)):
-        found = dataset.to_table(
-            columns=["text_hash", "vector"], filter=_of_model(model_id, group.to_pylist())
-        )
-        if not found.num_rows:
-            continue
-        places = pc.index_in(wanted, value_set=found["text_hash"].combine_chunks())
+    for found in _found(dataset, model_id, pc.unique(wanted), stored, ["text_hash", "vector"]):
+        places = pc.index_in(wanted, value_set=found.column("text_hash"))
         hit = places.is_valid().to_numpy(zero_copy_only=False)
-        rows = places.drop_null().to_numpy()
         known |= hit
-        vectors[hit] = matrix(found["vector"], dimension)[rows]
+        vectors[hit] = matrix(found.column("vector"), dimension)[places.drop_null().to_numpy()]
     return known, vectors
 
 
@@ -123,21 +120,33 @@ def unknown_hashes(dataset: lance.LanceDataset, model_id: str, hashes: pa.Array)
     stored = dataset.count_rows()
     if not stored or not len(wanted):
         return wanted
-    if len(wanted) * SCAN_FACTOR > stored:
-        parts = dataset.to_batches(columns=["text_hash"], filter=equals("model_id", model_id))
-    else:
-        filters = (_of_model(model_id, group.to_pylist()) for group in _groups(wanted))
-        parts = (b for f in filters for b in dataset.to_batches(columns=["text_hash"], filter=f))
     is_known = np.zeros(len(wanted), np.bool_)
-    for part in parts:
+    for part in _found(dataset, model_id, wanted, stored, ["text_hash"]):
         is_known |= pc.is_in(wanted, value_set=part.column("text_hash")).to_numpy(
             zero_copy_only=False
         )
     return wanted.filter(pa.array(~is_known))
 
 
-def _of_model(model_id: str, hashes: list[str]) -> str | None:
-    return all_of([equals("model_id", model_id), is_one_of("text_hash", hashes)])
+def _found(
+    dataset: lance.LanceDataset, model_id: str, wanted: pa.Array, stored: int, columns: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """Yield stored rows of the model: those of the hashes ``wanted``, or all if that is faster.
+
+    Of many hashes the index and the pages it points to would stay in memory, 60 MB for 30,000.
+    """
+    if len(wanted) * SCAN_FACTOR > stored:
+        filters = [equals("model_id", model_id)]
+    else:
+        filters = [_of_model(model_id, group.to_pylist()) for group in _groups(wanted)]
+    for predicate in filters:
+        yield from dataset.to_batches(
+            columns=columns, filter=predicate, batch_size=_LOOKED_UP_ROWS, batch_readahead=1
+        )
+
+
+def _of_model(model_id: str, hashes: list[str]) -> str:
+    return f"{equals('model_id', model_id)} AND {is_one_of('text_hash', hashes)}"
 
 
 def _groups(values: pa.Array) -> Iterator[pa.Array]:
@@ -229,6 +238,7 @@ def fill(dataset: lance.LanceDataset, model_id: str, look: Lookup) -> int:
         filled = _filled(rows, model_id, look)
         if not filled.num_rows:
             continue
+        release_memory()  # 30 MB that looking up leaves in pieces
         metadata, fields = fragment.update_columns(filled)
         updated.append(metadata)
         count += filled.num_rows
@@ -240,10 +250,12 @@ def fill(dataset: lance.LanceDataset, model_id: str, look: Lookup) -> int:
 
 def _filled(rows: pa.Table, model_id: str, look: Lookup) -> pa.Table:
     known, vectors = look(model_id, rows["text_hash"].to_pylist())
+    if not known.all():
+        rows, vectors = rows.filter(pa.array(known)), vectors[known]
     columns = {
-        "_rowid": rows["_rowid"].filter(pa.array(known)),
-        MODEL_COLUMN: pa.array([model_id] * int(known.sum()), pa.string()),
-        vector_column(model_id): vector_array(vectors[known], known[known]),
+        "_rowid": rows["_rowid"],
+        MODEL_COLUMN: pa.array([model_id] * rows.num_rows, pa.string()),
+        vector_column(model_id): vector_array(vectors, known[known]),
     }
     return pa.table(columns)
 
