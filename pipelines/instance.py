@@ -11,8 +11,16 @@ import dagster as dg
 
 from codelake.errors import StoreError
 
-# Nothing about the code or its users leaves the machine unless someone asks for it.
-_SETTINGS: Final = "telemetry:\n  enabled: false\n"
+# Nothing about the code or its users leaves the machine unless someone asks for it. What a run
+# prints is not kept: that takes four processes beside it, and it prints nothing that its events
+# do not tell.
+_SETTINGS: Final = """\
+telemetry:
+  enabled: false
+compute_logs:
+  module: dagster._core.storage.noop_compute_log_manager
+  class: NoOpComputeLogManager
+"""
 
 
 def prepare_home(store: Path) -> Path:
