@@ -80,7 +80,12 @@ def folder_megabytes(folder: Path) -> float:
 
 def _watch(root: int, peak: list[float], is_over: threading.Event) -> None:
     while not is_over.wait(_INTERVAL):
-        peak[0] = max(peak[0], sum(_resident(pid) for pid in _family(root)))
+        # A child between vfork and exec has the memory of its parent, at the same addresses: once.
+        spaces: dict[str, float] = {}
+        for pid in _family(root):
+            place, size = _resident(pid)
+            spaces[place] = max(size, spaces.get(place, 0.0))
+        peak[0] = max(peak[0], sum(spaces.values()))
 
 
 def _family(root: int) -> list[int]:
@@ -95,11 +100,13 @@ def _family(root: int) -> list[int]:
     return found
 
 
-def _resident(pid: int) -> float:
+def _resident(pid: int) -> tuple[str, float]:
+    """Return where the memory of a process lies, and the megabytes of it that are its own."""
     try:
-        for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        place, *lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        for line in lines:
             if line.startswith("Pss:"):
-                return int(line.split()[1]) * 1024 / _MEGABYTE
-    except OSError:
+                return place, int(line.split()[1]) * 1024 / _MEGABYTE
+    except (OSError, ValueError):
         pass  # the process has just ended, or there is no /proc on this system
-    return 0.0
+    return "", 0.0
