@@ -78,6 +78,9 @@ class SourceSettings(_Section):
     protocol: Literal["https", "ssh"] = Field(
         "https", description="how the repositories that an API lists are fetched"
     )
+    archive_bytes: int = Field(
+        20_000_000_000, gt=0, description="a folder that tar+ssh:// gives more of is refused"
+    )
     branches: dict[str, str] = Field(
         default_factory=dict,
         description="branch by glob of repository names, e.g. {'team/app' = 'develop'}; "

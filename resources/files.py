@@ -25,6 +25,7 @@ from resources.mirrors import fetch_blobs, is_blobless
 from resources.objects import Objects
 from resources.places import expand_home
 from resources.repositories import native_path
+from resources.sources.snapshots import read_sizes
 from resources.sources.words import given_address
 from resources.working_trees import WorkingTree
 
@@ -105,9 +106,8 @@ def open_reader(repository: Repository, settings: Settings) -> Objects | Working
         folder = native_path(repository.work_tree)
         return WorkingTree(folder, read_head(folder / ".git"), hidden=hidden)
     git_directory = native_path(repository.git_directory)
-    return Objects(
-        git_directory, repository.commit, _fetcher(git_directory, repository.source, settings)
-    )
+    fetcher = _fetcher(git_directory, repository.source, settings)
+    return Objects(git_directory, repository.commit, fetcher, read_sizes(git_directory))
 
 
 def _fetcher(

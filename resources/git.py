@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from codelake.errors import SourceError
+from resources.ssh import COMMAND, explain_ssh
 
 LOCAL_SECONDS: Final = 120.0  # a local command that takes longer hangs on a pipe or a dead disk
 
@@ -55,8 +56,8 @@ _KEPT: Final = re.compile(
 _CREDENTIALS: Final = re.compile(r"(\w+)://([^/\s'\":]*)(:[^/\s'\"]*)?@")
 
 
+_LONGEST_LINE: Final = 300  # characters of it that are told; a server may send any
 _NO_ANSWER: Final = "fatal: Could not read from remote repository."
-_NOISE: Final = ("Warning:", "@@@", "debug")
 
 
 class GitError(SourceError):
@@ -141,12 +142,11 @@ def kill_git(process: "subprocess.Popen[bytes]") -> None:
 
 def explain(error: bytes) -> str:
     """Return the telling line of what git wrote to standard error, without credentials."""
-    lines = [line.strip() for line in error.decode("utf-8", "replace").splitlines()]
+    lines = [line.strip()[:_LONGEST_LINE] for line in error.decode("utf-8", "replace").splitlines()]
     telling = [line for line in lines if line.startswith(("fatal:", "error:", "ERROR:"))]
     chosen = (telling or [line for line in lines if line] or ["git failed without a message"])[0]
     if chosen == _NO_ANSWER:  # what ssh said before that tells more
-        own = [line for line in lines if line and not line.startswith(_NOISE)]
-        chosen = own[0]
+        chosen = explain_ssh("\n".join(lines))
     return without_credentials(re.sub(r"^(fatal|error|ERROR): ", "", chosen))
 
 
@@ -178,9 +178,8 @@ def network_environment(settings: Mapping[str, str]) -> dict[str, str]:
     a credential as they could on a command line.
     """
     kept = {name: value for name, value in os.environ.items() if _KEPT.match(name)}
-    ssh = {"GIT_SSH_COMMAND": "ssh -oBatchMode=yes -oConnectTimeout=20"}
     base = _environment({**_DISARMED, **settings}, allowed="http:https:ssh:git")
-    return {**base, **ssh, **kept}
+    return {**base, "GIT_SSH_COMMAND": COMMAND, **kept}
 
 
 def _environment(settings: Mapping[str, str], *, allowed: str) -> dict[str, str]:

@@ -50,12 +50,15 @@ class Objects:
         common_directory: Path,
         commit: str,
         fetch_missing: Callable[[Sequence[str]], None] | None = None,
+        sizes: Mapping[str, int] | None = None,
     ) -> None:
         """Prepare to read what ``commit`` of the repository holds.
 
-        ``fetch_missing`` gets the blobs that are to be read and are not there yet.
+        ``fetch_missing`` gets the blobs that are to be read and are not there yet, ``sizes`` are
+        those of blobs that are listed and were never kept.
         """
         self._fetch_missing = fetch_missing
+        self._sizes = sizes or {}
         self._objects = common_directory / "objects"
         self._commit = commit
         self._stack = ExitStack()
@@ -100,8 +103,8 @@ class Objects:
             SourceError: blobs that have to be fetched first cannot be.
         """
         self._complete(entries)
-        for answer in self._ask("--batch-check", entries):
-            yield answer[0] if answer else None
+        for entry, answer in zip(entries, self._ask("--batch-check", entries), strict=True):
+            yield answer[0] if answer else self._sizes.get(entry.blob_id)
 
     def contents(self, entries: Sequence[Entry]) -> Iterator[bytes | None]:
         """Yield the content of each blob, ``None`` for one that cannot be read.

@@ -26,6 +26,12 @@ from resources.mirrors import mirror
 from resources.places import expand_home
 from resources.sources import list_account
 from resources.sources.accounts import is_account, parse_account
+from resources.sources.remote_folders import (
+    RemoteFolder,
+    fetch_folder,
+    is_remote_folder,
+    parse_remote_folder,
+)
 from resources.sources.words import expand_sources, real_place, source_places
 from resources.working_trees import list_files, list_submodules
 
@@ -81,6 +87,9 @@ def _jobs(source: str, settings: Settings, store: Path) -> list[_Job]:
     if not is_url(source):
         return list(_folder_jobs(source, settings, store))
     try:
+        if is_remote_folder(source):
+            folder = parse_remote_folder(source)
+            return [_Job(partial(_fetch_folder, folder, settings, store), folder.shown)]
         if is_account(source):
             account = parse_account(source, settings.sources)
             listed = list_account(account, settings.sources.rules, store / "listings")
@@ -101,6 +110,13 @@ def _mirror(address: Address, facts: Facts, settings: Settings, store: Path) -> 
         skipped = Repository(address.name, address.shown, status="skipped", reason=reason)
         return [_Found(skipped)]
     return [_Found(_unless_empty(mirror(address, settings.sources, store / "mirrors"), settings))]
+
+
+def _fetch_folder(folder: RemoteFolder, settings: Settings, store: Path) -> list[_Found]:
+    reason = reason_left_out(folder.name, Facts(), settings.sources.rules)
+    if reason:
+        return [_Found(Repository(folder.name, folder.shown, status="skipped", reason=reason))]
+    return [_Found(fetch_folder(folder, settings, store / "mirrors"))]
 
 
 def _failed_source(source: str, settings: Settings, reason: str) -> Repository:

@@ -13,6 +13,7 @@ from resources.addresses import Address, is_url, parse_address
 from resources.git import without_credentials
 from resources.places import expand_home
 from resources.sources.accounts import is_account, parse_account
+from resources.sources.remote_folders import is_remote_folder, parse_remote_folder
 
 
 def expand_source(source: str) -> list[str]:
@@ -69,6 +70,8 @@ def _place(source: str, sources: SourceSettings) -> str:
         with suppress(SourceError):  # said where it is fetched
             if is_account(source):
                 return parse_account(source, sources).shown
+            if is_remote_folder(source):
+                return parse_remote_folder(source).shown
             return parse_address(source).shown
         return without_credentials(source)
     return real_place(expand_home(source.removeprefix("file://")))
