@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from codelake.errors import StoreError, UsageError
-from codelake.schemas import CHUNKS, SYMBOLS, column
+from codelake.schemas import CHUNKS, SYMBOLS
 from codelake.search.tables import Filters
 from resources.store import STORED, LanceStore
 from resources.store.folder import StoreFolder
@@ -363,26 +363,3 @@ def test_sql_reads_the_tables_and_nothing_else(tmp_path: Path) -> None:
             store.sql(statement)
     assert not (tmp_path / "x.csv").exists()
     assert store.summary()["chunks"] == 2
-
-
-# migrations -------------------------------------------------------------------------------------
-
-
-def test_an_older_table_is_brought_up_to_date_by_the_next_write(tmp_path: Path) -> None:
-    stored(tmp_path, chunk("a.py", "1"))
-    owner = column("owner", pa.string(), "who owns the file")
-    newer = replace(STORED["chunks"], version=2, columns=(*STORED["chunks"].columns, owner))
-
-    def add_owner(dataset: lance.LanceDataset) -> None:
-        dataset.add_columns({"owner": "'nobody'"})
-
-    specs = {**STORED, "chunks": newer}
-    with pytest.raises(StoreError, match="written by an older codelake: run `codelake index`"):
-        StoreFolder(tmp_path, specs).manifest()
-    with pytest.raises(StoreError, match="has version 1 and cannot be brought to version 2"):
-        StoreFolder(tmp_path, specs).create()
-    folder = StoreFolder(tmp_path, specs, {("chunks", 1): add_owner})
-    folder.create()
-    folder.create()
-    assert folder.manifest().tables["chunks"] == 2
-    assert folder.dataset("chunks").to_table(columns=["owner"])["owner"].to_pylist() == ["nobody"]

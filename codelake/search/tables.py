@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 ID_COLUMNS: Final = {"chunks": "chunk_id", "symbols": "symbol_id"}
 
-WORD_COLUMNS: Final[dict[str, dict[str, float]]] = {
-    "chunks": {"embedded_text": 1.0, "path": 4.0},
-    "symbols": {"embedded_text": 1.0, "qualified_name": 4.0, "body": 1.0, "path": 2.0},
+WORD_COLUMNS: Final[dict[str, dict[str, int]]] = {
+    "chunks": {"path": 4, "embedded_text": 1},
+    "symbols": {"qualified_name": 4, "path": 2, "embedded_text": 1, "body": 1},
 }
-"""The columns :meth:`SearchTables.match` looks at, with their weights; see docs/search.md."""
+"""The columns :meth:`SearchTables.match` looks at, and how often the words of each count."""
 
 _SHARED: Final = (
     *("repository", "path", "language", "start_line", "end_line", "kind", "name", "content_hash"),

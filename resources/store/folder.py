@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -14,12 +15,15 @@ from codelake.errors import StoreError
 from codelake.schemas import TableSpec
 from resources.store.errors import NO_INDEX, store_errors
 from resources.store.manifest import Manifest, has_manifest, read_manifest, write_manifest
-from resources.store.specs import STORED
+from resources.store.specs import SEARCHED, STORED, stored_schema
+from resources.store.words import add_words
 
 Migration = Callable[[lance.LanceDataset], None]
 
 # How to bring a table from the version named to the next one; see docs/store.md.
-MIGRATIONS: Final[dict[tuple[str, int], Migration]] = {}
+MIGRATIONS: Final[dict[tuple[str, int], Migration]] = {
+    (table, 1): partial(add_words, table) for table in SEARCHED
+}
 
 # What Lance may keep of indexes and file footers; its defaults are 6 GiB and 1 GiB.
 _INDEX_CACHE_BYTES: Final = 512 << 20
@@ -72,7 +76,10 @@ class StoreFolder:
                 versions[name] = spec.version
             while versions[name] < spec.version:
                 versions[name] = self._migrated(name, versions[name])
-                manifest = write_manifest(self.path, replace(manifest, tables=dict(versions)))
+                # Published states have the older shape, which no search reads any more.
+                manifest = write_manifest(
+                    self.path, replace(manifest, tables=dict(versions), published=())
+                )
         if versions != manifest.tables:
             write_manifest(self.path, replace(manifest, tables=versions))
 
@@ -137,7 +144,7 @@ class StoreFolder:
                     "move the folder away, or delete it and index again"
                 )
                 raise StoreError(message)
-            empty = pa.Table.from_batches([], schema=spec.schema)
+            empty = pa.Table.from_batches([], schema=stored_schema(spec))
             lance.write_dataset(empty, place, mode=mode)
 
     def _migrated(self, table: str, version: int) -> int:

@@ -8,9 +8,8 @@ from typing import Any, Final, Literal
 
 import lance
 
-from codelake.search.tables import WORD_COLUMNS
 from resources.store.rows import FRAGMENT_ROWS
-from resources.store.specs import vector_column, vector_models
+from resources.store.specs import SEARCHED, WORDS, vector_column, vector_models
 
 _SCALAR: Final[dict[str, dict[str, Literal["BTREE", "BITMAP"]]]] = {
     "repositories": {"repository": "BTREE"},
@@ -68,16 +67,16 @@ def ensure_indexes(table: str, dataset: lance.LanceDataset) -> None:
     """Create the scalar and text indexes that ``table`` lacks; drop those it has no use for."""
     present = {index.name for index in dataset.describe_indices()}
     wanted = {f"{column}_values" for column in _SCALAR[table]}
-    wanted |= {f"{column}_words" for column in WORD_COLUMNS.get(table, {})}
+    if table in SEARCHED:
+        wanted.add(f"{WORDS}_words")
     for name in sorted(present - wanted):
         if name.endswith(("_values", "_words")):
             dataset.drop_index(name)
     for column, kind in _SCALAR[table].items():
         if (name := f"{column}_values") not in present:
             dataset.create_scalar_index(column, kind, name)
-    for column in WORD_COLUMNS.get(table, {}):
-        if (name := f"{column}_words") not in present:
-            dataset.create_scalar_index(column, "INVERTED", name, **_TEXT_OPTIONS)
+    if table in SEARCHED and (name := f"{WORDS}_words") not in present:
+        dataset.create_scalar_index(WORDS, "INVERTED", name, **_TEXT_OPTIONS)
 
 
 def cover_new_rows(dataset: lance.LanceDataset) -> None:

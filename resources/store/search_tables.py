@@ -8,12 +8,12 @@ import lance
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from lance.query import CombinedFieldsQuery, FullTextQuery, MatchQuery
+from lance.query import MatchQuery
 from numpy.typing import NDArray
 
 from codelake.errors import StoreError, UsageError
 from codelake.schemas import TableSpec
-from codelake.search.tables import HIT_COLUMNS, WORD_COLUMNS, Filters
+from codelake.search.tables import HIT_COLUMNS, Filters
 from resources.store.errors import store_errors
 from resources.store.predicates import HAS_TEXT, filter_predicate, groups_of, is_one_of, matches
 from resources.store.resident import (
@@ -23,7 +23,7 @@ from resources.store.resident import (
     ResidentRows,
     ResidentVectors,
 )
-from resources.store.specs import MODEL_COLUMN, SEARCHED, vector_column, vector_models
+from resources.store.specs import MODEL_COLUMN, SEARCHED, WORDS, vector_column, vector_models
 
 # Rows fetched beyond k, so that rows with the k-th score are rarely cut apart.
 _SPARE: Final = 16
@@ -105,7 +105,6 @@ class LanceTables:
         """Return the ``k`` best rows by BM25 over identifier-split words: row id and score."""
         if not text.strip():
             return _no_hits(SEARCHED[table])
-        query = _words_query(table, text)
         predicate = filter_predicate(filters)
         if resident := self._residents.get(table):
             resident.count_question()
@@ -117,7 +116,7 @@ class LanceTables:
                 columns=[ROW_NUMBER if held else id_column, "_score"],
                 filter=predicate,
                 prefilter=True,
-                full_text_query=query,
+                full_text_query=MatchQuery(text, WORDS),
                 limit=count,
                 disable_scoring_autoprojection=True,
             )
@@ -283,13 +282,6 @@ class LanceTables:
     def _read(self, table: str, **options: Any) -> pa.Table:  # noqa: ANN401 - Lance's own options
         with store_errors(self._folder, f"search table {table!r}"):
             return self._datasets[table].to_table(**options)
-
-
-def _words_query(table: str, text: str) -> FullTextQuery:
-    weights = WORD_COLUMNS[table]
-    if len(weights) == 1:
-        return MatchQuery(text, next(iter(weights)))
-    return CombinedFieldsQuery(text, list(weights), boosts=list(weights.values()))
 
 
 def _best(fetch: Callable[[int], pa.Table], id_column: str, score: str, k: int) -> pa.Table:

@@ -19,6 +19,9 @@ _ZSTD: Final = {
     b"lance-encoding:compression": b"zstd",
     b"lance-encoding:compression-level": b"1",
 }
+WORDS: Final = "words"
+"""Column of the text that a search by words looks through; the store makes it of the others."""
+
 _MODEL_KEY: Final = b"model_id"
 
 
@@ -35,7 +38,8 @@ def _packed(spec: TableSpec, name: str) -> TableSpec:
 
 
 def _with_model(spec: TableSpec) -> TableSpec:
-    return replace(spec, columns=(*spec.columns, _MODEL))
+    # The version counts the store's own columns too: the second brought ``words``.
+    return replace(spec, version=spec.version + 1, columns=(*spec.columns, _MODEL))
 
 
 STORED: Final[dict[str, TableSpec]] = {
@@ -66,6 +70,14 @@ def given_spec(table: str) -> TableSpec:
     """Return the shape in which a stage hands rows to the stored ``table``."""
     spec = STORED[table]
     return _without(spec, MODEL_COLUMN) if table in SEARCHED else spec
+
+
+def stored_schema(spec: TableSpec) -> pa.Schema:
+    """Return the columns a table is created with: those of its shape, and the store's own."""
+    if spec.name not in SEARCHED:
+        return spec.schema
+    doc = {b"doc": b"what a search by words looks through", **_ZSTD}
+    return spec.schema.append(pa.field(WORDS, pa.string(), nullable=True, metadata=doc))
 
 
 def vector_column(model_id: str) -> str:

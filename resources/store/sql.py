@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from codelake.errors import UsageError
 from resources.store.folder import StoreFolder
+from resources.store.specs import WORDS
 
 
 def query(folder: StoreFolder, statement: str) -> pa.Table:
@@ -39,14 +40,14 @@ def query(folder: StoreFolder, statement: str) -> pa.Table:
 
 
 class _Readable(lance.LanceDataset):
-    """A table without its columns of half floats, which DuckDB has no type for."""
+    """A table without the store's own columns; DuckDB has no type for half floats."""
 
     def __init__(self, dataset: lance.LanceDataset) -> None:
         super().__init__(dataset.uri, version=dataset.version)
 
     @property
     def schema(self) -> pa.Schema:
-        return pa.schema([f for f in super().schema if not _is_vector(f.type)])
+        return pa.schema([f for f in super().schema if f.name != WORDS and not _is_vector(f.type)])
 
     def scanner(  # type: ignore[override] # DuckDB names the columns it wants, or none for all
         self,

@@ -21,11 +21,13 @@ from resources.store.rows import Replaced
 from resources.store.specs import (
     IDENTITY,
     SEARCHED,
+    WORDS,
     given_spec,
     vector_column,
     vector_field,
     vector_models,
 )
+from resources.store.words import words_of
 
 # A reader that opened the tables before a write may go on for this long.
 RETENTION: Final = timedelta(hours=1)
@@ -275,7 +277,9 @@ class LanceStore(StoreReader):
         dimensions = vector_models(schema)
         order = self._folder.manifest().models
         models = {model: dimensions[model] for model in order if model in dimensions}
-        return vectors.with_vectors(batch, schema, models, self.known_vectors)
+        made = vectors.with_vectors(batch, schema, models, self.known_vectors)
+        place = schema.get_field_index(WORDS)
+        return made.set_column(place, schema.field(place), words_of(table, batch))
 
 
 def _keys(ids: Sequence[str] | Sequence[tuple[str, ...]] | pa.Array) -> pa.Array:
