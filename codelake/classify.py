@@ -102,6 +102,10 @@ class _Rule:
         """Say whether ``content`` matches."""
         return any(pattern.search(content) for pattern in self._contents)
 
+    def has_all(self, content: bytes) -> bool:
+        """Say whether ``content`` matches every pattern."""
+        return all(pattern.search(content) for pattern in self._contents)
+
     def match(self, path: str) -> bool:
         """Say whether a folder or the name matches."""
         if not self.folders.isdisjoint(path.lower().split("/")[:-1]):
@@ -181,7 +185,7 @@ def is_secret_file(path: str, head: bytes) -> bool:
     return (
         rules["secret"].has_name(path)
         or rules["secret"].has_content(head)
-        or any(rules[name].has_name(path) and rules[name].has_content(head) for name in _SOMETIMES)
+        or any(rules[name].has_name(path) and rules[name].has_all(head) for name in _SOMETIMES)
     )
 
 
