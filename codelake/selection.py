@@ -10,10 +10,10 @@ import dataclasses
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
 
 import pyarrow as pa
-from pathspec import GitIgnoreSpec
 
 from codelake.classify import (
     Flags,
@@ -23,7 +23,10 @@ from codelake.classify import (
     path_skip_reason,
     size_skip_reason,
 )
+from codelake.errors import SourceError
+from codelake.globs import Glob, parse_glob
 from codelake.languages import detect_language
+from codelake.paths import path_to_bytes
 from codelake.schemas import FILES
 from codelake.settings import FileSettings
 
@@ -34,6 +37,10 @@ _REASON_BY_MODE: Final = {"120000": "symlink", "160000": "submodule"}
 _REASONS_BY_CONTENT: Final = frozenset(
     {"", "binary", "too-large", "lfs-pointer", "secret-file", "minified", "empty"}
 )
+_TRAILING: Final = re.compile(rb"(?<!\\) +\Z|(?<=\\)( ) +\Z")  # spaces that do not count
+_MOST_RULES: Final = 5000  # each is tried on each file; a repository must not buy hours with lines
+_MOST_STEPS: Final = 20_000_000_000  # of matching; the worst patterns make 100 million a second
+_MARK: Final = b"\xef\xbb\xbf"  # of the encoding, in front of a file
 _HEAD_BYTES: Final = 16_384  # what the detection of a language looks at
 
 
@@ -67,66 +74,83 @@ class FileRow:
 class _Patterns:
     """Patterns in gitignore syntax with git's rule that nothing comes back from a folder."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        # One engine everywhere: others would be taken where they happen to be installed.
-        self._spec = GitIgnoreSpec.from_lines(lines, backend="simple")
-        self._folders: dict[str, bool] = {"": False}
+    def __init__(self, lines: Iterable[tuple[bytes, bytes]]) -> None:
+        """Read lines, each with the folder its file stands in; the last that matches decides."""
+        parsed = (_parse_line(line, base) for line, base in lines)
+        rules = (rule for rule in parsed if rule is not None)
+        self._rules = list(islice(rules, _MOST_RULES))[::-1]
+        self._folders: dict[bytes, bool] = {b"": False}
+        self._steps = 0
 
     def match(self, path: str) -> bool:
-        if not len(self._spec):
+        if not self._rules:
             return False
-        return self._match_folder(path.rpartition("/")[0]) or self._spec.match_file(path)
+        name = path_to_bytes(path)
+        return self._match_folder(name.rpartition(b"/")[0]) or self._decide(name, is_folder=False)
 
-    def _match_folder(self, folder: str) -> bool:
-        known = self._folders.get(folder)
-        if known is None:
-            outer = self._match_folder(folder.rpartition("/")[0])
-            known = self._folders[folder] = outer or self._spec.match_file(f"{folder}/")
-        return known
+    def _match_folder(self, folder: bytes) -> bool:
+        unknown = []
+        while folder not in self._folders:
+            unknown.append(folder)
+            folder = folder.rpartition(b"/")[0]
+        is_matched = self._folders[folder]
+        for inner in reversed(unknown):  # no recursion: a path may have a thousand folders
+            is_matched = is_matched or self._decide(inner, is_folder=True)
+            self._folders[inner] = is_matched
+        return is_matched
+
+    def _decide(self, name: bytes, *, is_folder: bool) -> bool:
+        for glob, is_chosen in self._rules:
+            self._steps += glob.cost * len(name)
+            if self._steps > _MOST_STEPS:
+                message = "its ignore patterns take too long; use fewer of them, or simpler ones"
+                raise SourceError(message)
+            if glob.match(name, is_folder=is_folder):
+                return is_chosen
+        return False
+
+
+def _parse_line(line: bytes, base: bytes) -> tuple[Glob, bool] | None:
+    """Return the pattern of a line and whether it takes in, nothing for an empty one."""
+    if line.startswith(b"#"):
+        return None
+    text = _TRAILING.sub(rb"\1", line)
+    pattern = text.removeprefix(b"!")
+    return (parse_glob(pattern, base), pattern == text) if pattern.strip(b"/") else None
 
 
 class PathRules:
     """The include and exclude globs of the settings and the repository's ignore files."""
 
-    def __init__(self, settings: FileSettings, ignore_files: Mapping[str, str]) -> None:
+    def __init__(self, settings: FileSettings, ignore_files: Mapping[str, bytes]) -> None:
         """Compile the rules.
 
         Args:
             settings: its globs have gitignore syntax.
-            ignore_files: text of each ``.codelakeignore`` by its path.
+            ignore_files: content of each ``.codelakeignore`` by its path.
         """
-        self._include = _Patterns(settings.include) if settings.include else None
-        self._exclude = _Patterns(settings.exclude)
+        self._include = _patterns(settings.include) if settings.include else None
+        self._exclude = _patterns(settings.exclude)
         # Outer files first: the last rule that matches decides, as in git.
-        lines = [
-            line
+        self._ignore = _Patterns(
+            (line, path_to_bytes(path.rpartition("/")[0]))
             for path in sorted(ignore_files, key=lambda path: (path.count("/"), path))
-            for line in _rooted(ignore_files[path], path.rpartition("/")[0])
-        ]
-        self._ignore = _Patterns(lines)
+            for line in ignore_files[path].removeprefix(_MARK).replace(b"\r\n", b"\n").split(b"\n")
+        )
 
     def is_excluded(self, path: str) -> bool:
-        """Say whether a rule leaves ``path`` out."""
+        """Say whether a rule leaves ``path`` out.
+
+        Raises:
+            SourceError: the patterns are made to take hours.
+        """
         if self._include is not None and not self._include.match(path):
             return True
         return self._exclude.match(path) or self._ignore.match(path)
 
 
-def _rooted(text: str, folder: str) -> list[str]:
-    r"""Return the patterns of an ignore file in ``folder`` as patterns of the root."""
-    if not folder:
-        return text.splitlines()
-    place = re.sub(r"([*?\[\\!# ])", r"\\\1", folder)
-    found = []
-    for line in text.splitlines():
-        pattern = line.removeprefix("!")
-        if not pattern.strip() or line.startswith("#"):
-            continue
-        is_anchored = "/" in pattern.strip().removesuffix("/")
-        between = "/" if is_anchored else "/**/"
-        negation = "!" if line.startswith("!") else ""
-        found.append(f"{negation}/{place}{between}{pattern.removeprefix('/')}")
-    return found
+def _patterns(lines: Iterable[str]) -> _Patterns:
+    return _Patterns((line.encode("utf-8", "surrogateescape"), b"") for line in lines)
 
 
 def select_files(

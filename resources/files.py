@@ -120,14 +120,19 @@ def _fetcher(
     return partial(fetch_blobs, git_directory, address)
 
 
-def _ignore_files(reader: Reader, entries: Mapping[str, Entry]) -> dict[str, str]:
+def _ignore_files(reader: Reader, entries: Mapping[str, Entry]) -> dict[str, bytes]:
     found = [
         entry
         for path, entry in entries.items()
         if path.rpartition("/")[2] == IGNORE_FILE and entry.mode.startswith("100")
     ]
-    texts = zip(found, reader.contents(found), strict=True)
-    return {entry.path: (text or b"").decode("utf-8", "replace") for entry, text in texts}
+    small = [
+        entry
+        for entry, size in zip(found, reader.sizes(found), strict=True)
+        if size is not None and size <= _IGNORE_BYTES
+    ]
+    texts = zip(small, reader.contents(small), strict=True)
+    return {entry.path: text or b"" for entry, text in texts}
 
 
 def _sized(

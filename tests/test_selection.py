@@ -80,7 +80,7 @@ def test_a_change_of_kind_is_a_change(before: Entry, after: Entry, status: str) 
 
 def test_a_new_ignore_rule_takes_rows_away_and_an_old_one_gives_them_back() -> None:
     entries = [_entry("src/a.py"), _entry("gen/b.py")]
-    ignoring = PathRules(FileSettings(), {".codelakeignore": "gen/\n"})
+    ignoring = PathRules(FileSettings(), {".codelakeignore": b"gen/\n"})
     away = select_files(entries, _stored(entries), ignoring, "f")
     back = select_files(entries, _stored(entries, rules=ignoring), _RULES, "f")
     assert _statuses(away)["gen/b.py"] == "modified excluded"
@@ -169,6 +169,7 @@ def test_ignore_files_mean_what_they_mean_to_git(
         check=False,
     ).stdout.decode()
     rules = PathRules(
-        FileSettings(), {f"{folder}.codelakeignore": text for folder, text in ignore_files.items()}
+        FileSettings(),
+        {f"{folder}.codelakeignore": text.encode() for folder, text in ignore_files.items()},
     )
     assert set(asked.split("\0")[:-1]) == {path for path in paths if rules.is_excluded(path)}
