@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 import pyarrow as pa
@@ -12,17 +13,11 @@ from codelake.search.tables import HIT_COLUMNS, ID_COLUMNS, Filters, SearchTable
 Key = tuple[str, str]
 """Table and row id."""
 
-_PLACE: Final = (
-    "repository",
-    "path",
-    "language",
-    "start_line",
-    "end_line",
-    "kind",
-    "name",
-    "content_hash",
-)
 _FLAGS: Final = ("test", "generated", "vendored", "documentation")
+
+# Where in HIT_COLUMNS the marks that become flags begin, and what the tables do not share.
+_MARKS: Final = HIT_COLUMNS["chunks"].index(f"is_{_FLAGS[0]}")
+_OWN: Final = _MARKS + len(_FLAGS)
 
 
 @dataclass(slots=True)
@@ -79,8 +74,9 @@ class Candidate:
 
 def read_candidates(table: str, rows: pa.Table) -> list[Candidate]:
     """Turn stored rows into candidates without a score."""
+    columns = (rows.column(name).to_pylist() for name in HIT_COLUMNS[table])
     build = _symbol if table == "symbols" else _chunk
-    return [build(row) for row in rows.select(HIT_COLUMNS[table]).to_pylist()]
+    return [build(values) for values in zip(*columns, strict=True)]
 
 
 def read_rows(tables: SearchTables, table: str, ids: Sequence[str]) -> list[Candidate]:
@@ -91,33 +87,20 @@ def read_rows(tables: SearchTables, table: str, ids: Sequence[str]) -> list[Cand
     return read_candidates(table, tables.rows(table, unique, columns=HIT_COLUMNS[table]))
 
 
-def _chunk(row: Mapping[str, Any]) -> Candidate:
-    return Candidate(
-        "chunks",
-        row["chunk_id"],
-        **{name: row[name] for name in _PLACE},
-        flags=_flags(row),
-        qualified_name=row["scope"],
-        text=row["text"],
-    )
+def _chunk(values: tuple[Any, ...]) -> Candidate:
+    scope, text = values[_OWN:]
+    return Candidate("chunks", *values[:_MARKS], _flags(values[_MARKS:_OWN]), scope, text)
 
 
-def _symbol(row: Mapping[str, Any]) -> Candidate:
-    return Candidate(
-        "symbols",
-        row["symbol_id"],
-        **{name: row[name] for name in _PLACE},
-        flags=_flags(row),
-        qualified_name=row["qualified_name"],
-        text=row["body"],
-        natural_name=row["natural_name"],
-        signature=row["signature"],
-        doc=row["doc"],
-    )
+def _symbol(values: tuple[Any, ...]) -> Candidate:
+    name, natural, signature, doc, body = values[_OWN:]
+    flags = _flags(values[_MARKS:_OWN])
+    return Candidate("symbols", *values[:_MARKS], flags, name, body, natural, signature, doc)
 
 
-def _flags(row: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(flag for flag in _FLAGS if row[f"is_{flag}"])
+@cache
+def _flags(marks: tuple[bool, ...]) -> frozenset[str]:
+    return frozenset(flag for flag, is_set in zip(_FLAGS, marks, strict=True) if is_set)
 
 
 @dataclass(frozen=True, slots=True)

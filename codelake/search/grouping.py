@@ -68,13 +68,15 @@ def group(candidates: Iterable[Candidate], ranking: RankingSettings) -> list[Can
 
 def _lift_files(chosen: Iterable[Candidate], weight: float) -> None:
     """Raise the best hit of each file by what the file's best hits add up to."""
+    if weight <= 0:
+        return
     files: dict[tuple[str, str], list[Candidate]] = {}
     for candidate in sorted(chosen, key=lambda c: c.order):
         files.setdefault((candidate.repository, candidate.path), []).append(candidate)
     sums = {file: sum(c.score for c in hits[:_EVIDENCE]) for file, hits in files.items()}
     most = max(sums.values(), default=0.0)
     for file, hits in files.items():
-        if most > 0 and weight > 0:
+        if most > 0:
             hits[0].signals["file"] = weight * sums[file] / most
             hits[0].score += hits[0].signals["file"]
 

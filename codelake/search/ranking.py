@@ -26,11 +26,12 @@ def score_candidates(
     candidates: Sequence[Candidate], question: Question, settings: SearchSettings
 ) -> None:
     """Set each candidate's score from its signals and the question."""
-    is_defined = any(_defines(candidate, question) >= _SAME_NAME for candidate in candidates)
+    defined = [_defines(candidate, question) for candidate in candidates]
+    is_defined = max(defined, default=0.0) >= _SAME_NAME
     use = _USED if is_defined or not question.is_about_names else _SAME_NAME
-    for candidate in candidates:
+    for candidate, defines in zip(candidates, defined, strict=True):
         signals = candidate.signals
-        signals |= _exact_signals(candidate, question, use)
+        signals |= _exact_signals(candidate, question, defines, use)
         base = signals["rerank"] if "rerank" in signals else _fused(signals, settings.dense_weight)
         bonus = settings.ranking.exact_bonus * signals.get("exact", 0.0)
         bonus += settings.ranking.literal_bonus * signals.get("literal", 0.0)
@@ -45,8 +46,10 @@ def _fused(signals: dict[str, float], dense_weight: float) -> float:
     return dense_weight * dense + (1 - dense_weight) * words
 
 
-def _exact_signals(candidate: Candidate, question: Question, use: float) -> dict[str, float]:
-    exact = max(_defines(candidate, question), use if _uses(candidate, question) else 0.0)
+def _exact_signals(
+    candidate: Candidate, question: Question, defines: float, use: float
+) -> dict[str, float]:
+    exact = max(defines, use if _uses(candidate, question) else 0.0)
     exact *= 1.0 if question.is_about_names else _MENTIONED
     literal = _literal(candidate.text, question.pieces)
     return {k: v for k, v in (("exact", exact), ("literal", literal)) if v}
@@ -81,14 +84,9 @@ def _literal(text: str, pieces: Sequence[str]) -> float:
 
 
 def _weight(candidate: Candidate, question: Question, ranking: RankingSettings) -> float:
-    weights = {
-        "test": ranking.test_weight,
-        "generated": ranking.generated_weight,
-        "vendored": ranking.vendored_weight,
-        "documentation": ranking.documentation_weight,
-    }
-    unwanted = candidate.flags - question.wants
-    weight = min((weights[flag] for flag in unwanted), default=1.0)
+    weight = 1.0
+    if unwanted := candidate.flags - question.wants:
+        weight = min(getattr(ranking, f"{flag}_weight") for flag in unwanted)
     if question.tests_first and "test" not in candidate.flags:
         weight *= _NO_TEST
     return weight

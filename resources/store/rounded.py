@@ -52,6 +52,7 @@ class RoundedVectors:
             columns[:, rows] = whole.astype(np.int8).T
             self._steps[rows] = steps
             self._losses[rows] = np.linalg.norm(block - whole * steps[:, None], axis=1)
+        self._worst_loss = self._losses.max(initial=0)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         self._session = onnxruntime.InferenceSession(
@@ -72,15 +73,19 @@ class RoundedVectors:
         steps = np.maximum(most, _TINY) / np.float32(_QUERY_LIMIT)
         whole = np.rint(queries / steps)
         (products,) = self._session.run(None, {"query": (whole + _ZERO).astype(np.uint8)})
-        rounded = whole * steps
-        lengths = np.linalg.norm(rounded, axis=1)
-        losses = np.linalg.norm(queries - rounded, axis=1) + np.float32(_SLACK)
-        for row, product in enumerate(products):
-            score = product * (self._steps * steps[row])
-            doubt = self._losses * lengths[row] + losses[row]
+        losses = np.linalg.norm(queries - whole * steps, axis=1) + np.float32(_SLACK)
+        # Everything below counts in steps of the question.
+        lengths, losses = np.linalg.norm(whole, axis=1), losses / steps[:, 0]
+        for product, length, loss in zip(products, lengths, losses, strict=True):
+            scores = np.multiply(product, self._steps, dtype=np.float32, casting="same_kind")
             if allowed is not None:
-                score[~allowed] = -np.inf
-            yield np.flatnonzero(score + doubt >= _floor(score - doubt, k))
+                scores[~allowed] = -np.inf
+            # First by what rows lose at most, then those few by what each of them loses.
+            worst = 2 * (self._worst_loss * length + loss)
+            rows = np.flatnonzero(scores >= _floor(scores, k) - worst)
+            doubts = self._losses[rows] * length + loss
+            least = np.partition(scores[rows] - doubts, len(rows) - k)[len(rows) - k]
+            yield rows[scores[rows] + doubts >= least]
 
 
 def widened(
@@ -92,13 +97,14 @@ def widened(
         yield some, vectors[some].astype(np.float32)
 
 
-def _floor(least: Vectors, k: int) -> np.float32:
-    """Return a number that at least ``k`` of ``least`` reach: close to the best such, but cheap."""
-    size = len(least) // (_SPREAD * k)
-    whole = len(least) - len(least) % size if size > 1 else 0
-    best = least[:whole].reshape(-1, size).max(axis=1) if whole else least
+def _floor(scores: Vectors, k: int) -> np.float32:
+    """Return a number that at least ``k`` of ``scores`` reach: nearly the largest, but cheap."""
+    size = len(scores) // (_SPREAD * k)
+    best = (
+        scores[: len(scores) // size * size].reshape(-1, size).max(axis=1) if size > 1 else scores
+    )
     found: np.float32 = np.partition(best, len(best) - k)[len(best) - k]
-    return found if np.isfinite(found) else np.partition(least, len(least) - k)[len(least) - k]
+    return found if np.isfinite(found) else np.partition(scores, len(scores) - k)[len(scores) - k]
 
 
 def _product_model(columns: NDArray[np.int8]) -> bytes:

@@ -61,6 +61,8 @@ class LanceTables:
         self._folder = folder
         self._datasets = datasets
         self._specs = specs
+        # Lance makes a schema anew each time it is asked: half a millisecond.
+        self._models = {name: vector_models(d.schema) for name, d in datasets.items()}
         self._coverage: dict[str, dict[str, int]] = {}
         self._residents = {
             name: self._resident(name)
@@ -270,7 +272,7 @@ class LanceTables:
         return pa.concat_tables(parts) if parts else self._read(table, columns=columns, limit=0)
 
     def _dimension(self, table: str, model_id: str) -> int | None:
-        models = vector_models(self._datasets[table].schema)
+        models = self._models[table]
         if models and model_id not in models:
             message = (
                 f"the vectors in {self._folder} are of model {', '.join(models)}, the question's "
