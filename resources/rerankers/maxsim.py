@@ -19,7 +19,12 @@ WORD_SHARE: Final = 0.5
 # Questions whose scores are kept: a walk asks for the same texts round after round.
 _KEPT_QUESTIONS: Final = 8
 
+# Texts that are kept read, some 4 KB each: questions about one repository share most of theirs.
+_KEPT_TEXTS: Final = 8192
+
 Array = NDArray[np.float32]
+Read = tuple[NDArray[np.intp], Array]
+"""The words of a text, each once, and the unit vector of the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +32,12 @@ class _Asked:
     """One question, and the score of each text it was compared with.
 
     Args:
-        words: the unit vector of each word.
-        weights: what each word weighs; they add up to one.
+        near: cosine of each of its words with every token of the table.
+        weights: what each of its words weighs; they add up to one.
         whole: the unit vector of the question.
     """
 
-    words: Array
+    near: Array
     weights: Array
     whole: Array
     scores: dict[str, float] = field(default_factory=dict)
@@ -47,13 +52,14 @@ class MaxSimReranker:
     def __init__(self) -> None:
         """Prepare; the table is read at the first question."""
         self._embedder = StaticEmbedder()
-        self._read = lru_cache(maxsize=_KEPT_QUESTIONS)(self._question)
+        self._asked = lru_cache(maxsize=_KEPT_QUESTIONS)(self._question)
+        self._known: dict[str, Read] = {}
 
     def rerank(self, query: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a score between 0 and 1 for each text; 0 for a blank one."""
         if not query.strip() or not texts:
             return np.zeros(len(texts), dtype=np.float32)
-        asked = self._read(query)
+        asked = self._asked(query)
         fresh = [text for text in dict.fromkeys(texts) if text.strip()]
         if fresh := [text for text in fresh if text not in asked.scores]:
             asked.scores.update(zip(fresh, self._scores(asked, fresh), strict=True))
@@ -66,20 +72,29 @@ class MaxSimReranker:
         if not weights.any():  # nothing but punctuation
             weights = np.ones_like(weights)
         whole = _unit(add_up(ids, table.query_weight))
-        return _Asked(_directions()[tokens], weights / weights.sum(), whole)
+        return _Asked(_directions()[tokens] @ _directions().T, weights / weights.sum(), whole)
 
     def _scores(self, asked: _Asked, texts: Sequence[str]) -> list[float]:
-        weight = load_table().document_weight
-        ids = [row[: self._embedder.max_tokens] for row in self._embedder.token_ids(texts)]
-        whole = np.array([_unit(add_up(row, weight)) for row in ids]) @ asked.whole
-        words = [_words(row) for row in ids]
-        known, places = np.unique(np.concatenate(words), return_inverse=True)
-        near = (asked.words @ _directions()[known].T)[:, places]
+        read = self._read(texts)
+        whole = np.array([vector for _, vector in read]) @ asked.whole
+        words = [tokens for tokens, _ in read]
+        near = asked.near[:, np.concatenate(words)]
         starts = np.cumsum([0, *(len(row) for row in words[:-1])])
         nearest = asked.weights @ np.maximum.reduceat(near, starts, axis=1)
         scores = WORD_SHARE * nearest + (1 - WORD_SHARE) * whole
         found: list[float] = np.clip(scores, 0.0, 1.0).tolist()
         return found
+
+    def _read(self, texts: Sequence[str]) -> list[Read]:
+        known = self._known
+        if len(known) + len(texts) > _KEPT_TEXTS:
+            known = self._known = {}  # whoever reads the old one at this moment goes on with it
+        weight = load_table().document_weight
+        fresh = [text for text in texts if text not in known]
+        for text, ids in zip(fresh, self._embedder.token_ids(fresh) if fresh else (), strict=True):
+            kept = ids[: self._embedder.max_tokens]
+            known[text] = _words(kept), _unit(add_up(kept, weight))
+        return [known[text] for text in texts]
 
 
 def _words(ids: Sequence[int]) -> NDArray[np.intp]:
