@@ -13,6 +13,9 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 
 ASCII_SPACE: Final = bytes(i for i in range(128) if chr(i).isspace())
+_FIRST_SPACE: Final = np.uint8(0x09)  # tab to carriage return
+_FIRST_SEPARATOR: Final = np.uint8(0x1C)  # file separator to space
+_SPACES: Final = np.uint8(4)  # that many more follow the first of either
 _CONTINUATION: Final = range(0x80, 0xC0)
 _FLAGS: Final = bytes(i not in ASCII_SPACE and i not in _CONTINUATION for i in range(256))
 _WIDE_SPACES: Final = frozenset(chr(i).encode() for i in range(0x80, 0x3001) if chr(i).isspace())
@@ -44,7 +47,7 @@ def trim(text: bytes, start: int, end: int) -> tuple[int, int]:
 class Measure:
     """Prefix sums: ``counts[i]`` is how many nws characters begin before byte ``i``.
 
-    One translation and one running sum, 1.4 ns a byte: a fiftieth of what parsing takes.
+    Flags and their running sum, under 1.4 ns a byte: a fiftieth of what parsing takes.
     """
 
     __slots__ = ("counts", "text")
@@ -52,12 +55,10 @@ class Measure:
     def __init__(self, text: bytes) -> None:
         """Count ``text``, valid UTF-8."""
         self.text = text
-        flags = text.translate(_FLAGS)
-        if not text.isascii():
-            flags = _without_wide_spaces(text, flags)
-        counts = np.zeros(len(text) + 1, dtype=np.int32)
+        counts = np.empty(len(text) + 1, dtype=np.int32)
+        counts[0] = 0
         # What np.cumsum wraps, 2 microseconds a file later.
-        np.add.accumulate(np.frombuffer(flags, dtype=np.uint8), dtype=np.int32, out=counts[1:])
+        np.add.accumulate(_flags(text), dtype=np.int32, out=counts[1:])
         # A view gives Python's own integers, three times as fast as NumPy's scalars.
         self.counts: memoryview[int] = counts.data
 
@@ -75,6 +76,16 @@ class Measure:
         # As many bytes have at most as many characters: the search may begin there.
         low = min(start + budget, len(self.text))
         return bisect_right(counts, counts[start] + budget, low) - 1
+
+
+def _flags(text: bytes) -> npt.NDArray[np.uint8] | npt.NDArray[np.bool_]:
+    """Return 1 for each byte an nws character begins at, else 0."""
+    if text.isascii():
+        # The two ranges of ASCII white space; smaller bytes wrap around to large ones. Whole
+        # vectors of bytes at a time, where a translation table takes one by one.
+        data = np.frombuffer(text, np.uint8)
+        return ((data - _FIRST_SPACE) > _SPACES) & ((data - _FIRST_SEPARATOR) > _SPACES)
+    return np.frombuffer(_without_wide_spaces(text, text.translate(_FLAGS)), np.uint8)
 
 
 def _without_wide_spaces(text: bytes, flags: bytes) -> bytes:
