@@ -97,38 +97,34 @@ def _made(
     id_of = RowIds("symbol", repository, path).of
     seen: dict[tuple[str, str], int] = {}
     has_returns = b"\r" in text
+    count = text.count
     line, at = 1, 0
     rows = []
     for start, end, name_byte, name, hierarchy, doc in definitions:
-        line += text.count(b"\n", at, start) if start >= at else -text.count(b"\n", start, at)
+        line += count(b"\n", at, start) if start >= at else -count(b"\n", start, at)
         at = start
         body = text[start:end]
         if has_returns:  # hashes and what is shown do not know of line ends
             body = body.replace(b"\r\n", b"\n")
         body_hash = bytes_hash(body)
         line_ends = body.count(b"\n")
-        qualified = ".".join(hierarchy)
+        qualified = ".".join(hierarchy) if len(hierarchy) > 1 else name
         key = (qualified, body_hash)
-        occurrence = seen.get(key, 0)
-        seen[key] = occurrence + 1
+        occurrence = seen[key] = seen.get(key, -1) + 1
         words = natural_name(name)
         embedded = f"{repository}: {name} {words} {doc[:_DOC_CHARACTERS]}".rstrip()
         rows.append(
             (
-                id_of(qualified, body_hash, str(occurrence)),
+                id_of(qualified, body_hash, occurrence),
                 line,
                 line + line_ends,
-                line + text.count(b"\n", start, name_byte),
+                line + count(b"\n", start, name_byte),
                 words,
                 qualified,
                 _shown(body, line_ends),
                 body_hash,
                 embedded,
-                bytes_hash(
-                    embedded.encode()
-                    if embedded.isascii()
-                    else embedded.encode("utf-8", "surrogatepass")
-                ),
+                bytes_hash(embedded.encode("utf-8", "surrogatepass")),
             )
         )
     return zip(*rows, strict=True)

@@ -106,9 +106,11 @@ def test_no_files_give_no_symbols() -> None:
     assert _symbols({}).num_rows == 0
 
 
-@given(st.lists(st.text(), max_size=3), st.lists(st.text(), max_size=3))
-def test_row_ids_are_those_of_row_id(shared: list[str], rest: list[str]) -> None:
-    assert RowIds(*shared).of(*rest) == row_id(*shared, *rest)
+@given(st.lists(st.text(), max_size=3), st.text(), st.integers(0, 200))
+def test_row_ids_are_those_of_row_id(shared: list[str], name: str, occurrence: int) -> None:
+    content = content_hash(name)
+    expected = row_id(*shared, name, content, str(occurrence))
+    assert RowIds(*shared).of(name, content, occurrence) == expected
 
 
 @given(st.text())
