@@ -24,6 +24,7 @@ _LAST_WORD: Final = re.compile(r"(\$?\w+)\s*((?:\[[^\]]*\]\s*)*)$")
 _TYPE_WORDS: Final = frozenset(["struct", "enum", "union", "const", "unsigned", "signed"])
 _FUNCTION_POINTER: Final = re.compile(r"\(\s*[*^&]\s*(\w+)\s*\)")
 _AMBIGUOUS: Final = re.compile(r"[\"'`]|[-=]>|<<|>=")  # where counting brackets misleads
+_MARKS: Final = frozenset("*/.")  # without these no parameter says anything of its neighbours
 _NESTED: Final = frozenset("([{<\"'`")
 _GROUP: Final = re.compile(r"[{\[].*[}\]]", re.DOTALL).fullmatch
 _quote: Final = json.encoder.encode_basestring
@@ -51,11 +52,18 @@ def parse_parameters(raw: str, style: str) -> str:
         text = text[1:-1]
     if "//" in text or "/*" in text:
         text = _COMMENT.sub("", text)
-    found: list[Parameter] = []
-    is_keyword_only = False
     parts = split_list(text)
     if style == "type name":  # Dart's optional ones: `int id, {bool strict = false}`
         parts = [p for part in parts for p in (split_list(part[1:-1]) if _GROUP(part) else [part])]
+    if style == "type name" or (style == "name:type" and _MARKS.isdisjoint(text)):
+        return "[" + ",".join(filter(None, [_encoded(part, style) for part in parts])) + "]"
+    return "[" + ",".join(map(_encode, _read(parts, style))) + "]"
+
+
+def _read(parts: list[str], style: str) -> list[Parameter]:
+    """Return the parameters of a list in which one may say what the next ones are."""
+    found: list[Parameter] = []
+    is_keyword_only = False
     for part in parts:
         if part == "*":
             is_keyword_only = True
@@ -68,9 +76,13 @@ def parse_parameters(raw: str, style: str) -> str:
             is_keyword_only |= parameter.kind == "variadic" and style == "name:type"
             if parameter.name or parameter.type:
                 found.append(parameter)
-    if style == "name type":
-        found = _spread_types(found)
-    return "[" + ",".join(map(_encode, found)) + "]"
+    return _spread_types(found) if style == "name type" else found
+
+
+@functools.lru_cache(maxsize=16_384)
+def _encoded(part: str, style: str) -> str:
+    parameter = _parameter(part, style)
+    return _encode(parameter) if parameter.name or parameter.type else ""
 
 
 def _encode(parameter: Parameter) -> str:
@@ -205,6 +217,8 @@ def _variadic(name: str) -> tuple[str, str]:
 
 def _spread_types(found: list[Parameter]) -> list[Parameter]:
     """Give ``a`` in Go's ``a, b int`` the type of ``b``; words without any type are types."""
+    if all(parameter.type for parameter in found):
+        return found
     if not any(parameter.type for parameter in found):
         return [Parameter("", parameter.name, kind=parameter.kind) for parameter in found]
     spread = []
