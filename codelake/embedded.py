@@ -66,8 +66,20 @@ def _query(language: str) -> tree_sitter.Query:
     )
 
 
-def find_injections(root: tree_sitter.Node, text: bytes, language: str) -> list[Injection]:
-    """Return the embedded programs below ``root`` in the order of the text."""
+def find_injections(
+    root: tree_sitter.Node,
+    text: bytes,
+    language: str,
+    inside: tuple[tree_sitter.Range, ...] = (),
+) -> list[Injection]:
+    """Return the embedded programs below ``root`` in the order of the text.
+
+    Args:
+        root: root of the tree of ``text``, or of a part of it.
+        text: the whole file.
+        language: language of the tree.
+        inside: the parts of the text that the tree was made of; empty for the whole.
+    """
     if language not in _rules():
         return []
     found: list[Injection] = []
@@ -79,10 +91,28 @@ def find_injections(root: tree_sitter.Node, text: bytes, language: str) -> list[
             continue
         if rule.is_joined:
             joined.setdefault(inner, []).append(content.range)
-        else:
-            found.append(Injection(inner, (content.range,), content.id))
+        elif ranges := _common(content.range, inside):
+            found.append(Injection(inner, ranges, content.id))
     found += [Injection(inner, tuple(ranges)) for inner, ranges in joined.items()]
     return sorted(found, key=lambda injection: injection.ranges[0].start_byte)
+
+
+def _common(
+    whole: tree_sitter.Range, parts: tuple[tree_sitter.Range, ...]
+) -> tuple[tree_sitter.Range, ...]:
+    """Return what of ``whole`` lies in the parts; all of it if there are none."""
+    if not parts:
+        return (whole,)
+    return tuple(
+        tree_sitter.Range(
+            max(part.start_point, whole.start_point),
+            min(part.end_point, whole.end_point),
+            max(part.start_byte, whole.start_byte),
+            min(part.end_byte, whole.end_byte),
+        )
+        for part in parts
+        if part.start_byte < whole.end_byte and whole.start_byte < part.end_byte
+    )
 
 
 def _contents(

@@ -7,7 +7,7 @@ in the worker processes of :mod:`resources.parser_pool`.
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import tree_sitter
 
@@ -17,6 +17,7 @@ from codelake.languages import grammar, language_by_alias
 from codelake.notebooks import Cell, find_cells, notebook_language
 
 NOTEBOOK: Final = "jupyter"
+_MOST_EMBEDDED: Final = 3  # programs inside each other: a page in a template has scripts
 _MOST_ERRORS: Final = 4096  # errors that are looked at one by one; more say nothing new
 
 
@@ -73,27 +74,18 @@ def examine(root: tree_sitter.Node | None, text: bytes, language: str) -> Parsed
     if root is None:
         return lines_only("no-grammar" if language else "plain-text")
     source = text.replace(b"\0", b" ")
-    definitions = find_definitions(root, text, language)
-    injections = find_injections(root, source, language)
-    embedded: dict[int, Tree] = {}
-    for injection in injections:
-        inner = _parse_injection(injection, source)
-        definitions += find_definitions(inner, text, injection.language)
-        if injection.host:
-            embedded[injection.host] = Tree(inner, injection.language)
-    regions = [
-        Region(i.ranges[0].start_byte, i.ranges[0].end_byte, i.language)
-        for i in injections
-        if i.host
-    ]
+    found = _Found(text, source, find_definitions(root, text, language), [])
+    own = len(found.definitions)
+    tree = Tree(root, language, _embed(found, root, language, ()))
+    definitions, regions = found.definitions, found.regions
     if language == NOTEBOOK:
-        found, regions = _parse_cells(root, source)
-        definitions += found
-    if injections or regions:
+        in_cells, regions = _parse_cells(root, source)
+        definitions += in_cells
+    if len(definitions) > own:
         definitions.sort(key=lambda definition: definition.start_byte)
     errors = find_errors(root) if root.has_error else []
     return Parsed(
-        Tree(root, language, embedded),
+        tree,
         definitions,
         "partial" if errors else "ok",
         "syntax-error" if errors else "",
@@ -101,6 +93,40 @@ def examine(root: tree_sitter.Node | None, text: bytes, language: str) -> Parsed
         tuple((node.start_byte, node.end_byte) for node in errors),
         tuple(regions),
     )
+
+
+class _Found(NamedTuple):
+    """What gathers while embedded programs are looked through."""
+
+    text: bytes
+    source: bytes
+    definitions: list[Definition]
+    regions: list[Region]
+
+
+def _embed(
+    found: _Found,
+    root: tree_sitter.Node,
+    language: str,
+    inside: tuple[tree_sitter.Range, ...],
+    depth: int = 0,
+) -> dict[int, Tree]:
+    """Parse what is embedded below ``root``, and in that; return the trees by their host."""
+    trees: dict[int, Tree] = {}
+    for injection in find_injections(root, found.source, language, inside):
+        inner = _parse_injection(injection, found.source)
+        found.definitions.extend(find_definitions(inner, found.text, injection.language))
+        ranges = injection.ranges
+        if injection.host and len(ranges) == 1:
+            found.regions.append(
+                Region(ranges[0].start_byte, ranges[0].end_byte, injection.language)
+            )
+        nested: dict[int, Tree] = {}
+        if depth < _MOST_EMBEDDED:
+            nested = _embed(found, inner, injection.language, ranges, depth + 1)
+        if injection.host:
+            trees[injection.host] = Tree(inner, injection.language, nested)
+    return trees
 
 
 def lines_only(reason: str) -> Parsed:

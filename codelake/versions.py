@@ -6,8 +6,8 @@ from codelake.schemas import CHUNKS, SYMBOLS
 from codelake.settings import Settings, fingerprint
 
 # Raise a number when the same file would give other rows.
-CHUNKER_VERSION: Final = 1
-SYMBOLS_VERSION: Final = 1
+CHUNKER_VERSION: Final = 2
+SYMBOLS_VERSION: Final = 2
 CLASSIFICATION_VERSION: Final = 1
 MASKING_VERSION: Final = 1
 

@@ -68,8 +68,15 @@ def test_every_grammar_has_roles(name: str) -> None:
         ("markdown", b"# T\n\n```python\ndef f():\n    pass\n```\n", ("f", 4)),
         ("php", b"<p>a</p>\n<?php\nfunction f() {}\n?>\n<b/>\n", ("f", 3)),
         ("embeddedtemplate", b"<p>\n<% def f() %>\n<b/>\n<% end %>\n</p>\n", ("f", 2)),
+        ("php", b"<p/>\n<script>\nfunction f() { return <?= $x ?>; }\n</script>\n", ("f", 3)),
+        ("php", b"<?php if (1) { ?>\n<script>\nfunction f() {}\n</script>\n<?php } ?>", ("f", 3)),
+        ("embeddedtemplate", b"<script>\na(<%= x %>);\nfunction f() {}\n</script>", ("f", 3)),
+        ("markdown", b"# T\n\n```html\n<script>\nfunction f() {}\n</script>\n```\n", ("f", 5)),
     ],
-    ids=["vue", "svelte", "html", "markdown", "php", "erb"],
+    ids=[
+        "vue", "svelte", "html", "markdown", "php", "erb", "php script", "script between php",
+        "erb script", "script in fence",
+    ],
 )  # fmt: skip
 def test_embedded_code_is_found_on_the_files_lines(
     language: str, text: bytes, found: tuple[str, int], mark: bytes, line_end: bytes
