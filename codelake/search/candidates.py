@@ -1,6 +1,6 @@
 """Rows that may answer a question, with what each ranking says about them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -87,15 +87,19 @@ def read_rows(tables: SearchTables, table: str, ids: Sequence[str]) -> list[Cand
     return read_candidates(table, tables.rows(table, unique, columns=HIT_COLUMNS[table]))
 
 
+# Made of the columns in their order, whose number no type checker knows.
+_make: Final[Callable[..., Candidate]] = Candidate
+
+
 def _chunk(values: tuple[Any, ...]) -> Candidate:
     scope, text = values[_OWN:]
-    return Candidate("chunks", *values[:_MARKS], _flags(values[_MARKS:_OWN]), scope, text)
+    return _make("chunks", *values[:_MARKS], _flags(values[_MARKS:_OWN]), scope, text)
 
 
 def _symbol(values: tuple[Any, ...]) -> Candidate:
     name, natural, signature, doc, body = values[_OWN:]
     flags = _flags(values[_MARKS:_OWN])
-    return Candidate("symbols", *values[:_MARKS], flags, name, body, natural, signature, doc)
+    return _make("symbols", *values[:_MARKS], flags, name, body, natural, signature, doc)
 
 
 @cache
