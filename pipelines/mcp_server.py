@@ -36,7 +36,8 @@ from pipelines.mcp_answers import (
     found_code,
     outline_entry,
 )
-from pipelines.opening import require_languages
+from pipelines.opening import LOCAL_RERANKER, check_filters
+from resources.rerankers import open_reranker
 from resources.store import LanceStore, LanceTables
 
 _INSTRUCTIONS: Final = (
@@ -54,6 +55,13 @@ R = TypeVar("R")
 Mode = Literal["hybrid", "vector", "text", "symbol", "regex", "multihop"]
 Count = Annotated[int, Field(ge=1, le=100, description="most results")]
 Names = Annotated[list[str], Field(description="exact names; empty means any")]
+Owners = Annotated[
+    list[str], Field(description="'acme' means the repositories acme/...; empty means any")
+]
+AsOf = Annotated[
+    str,
+    Field(description="an older state: its name, a date or time (UTC), or an indexed commit"),
+]
 Globs = Annotated[
     list[str],
     Field(description="'src/' is all below that folder, '*' stays in a folder, '**' does not"),
@@ -65,7 +73,9 @@ class Lake:
     """What the tools search: a store, as its last run left it at each call.
 
     Args:
+        reranker: what scores the walks of multi-hop.
         repositories: the only ones that may be seen; empty means all.
+        walks_if_asked: the reranker is only for who asks for multi-hop.
     """
 
     store: LanceStore
@@ -73,6 +83,7 @@ class Lake:
     settings: SearchSettings
     reranker: Reranker | None = None
     repositories: tuple[str, ...] = ()
+    walks_if_asked: bool = False
     _kept: LanceTables | None = None
 
     def tables(self) -> LanceTables:
@@ -82,6 +93,13 @@ class Lake:
             return kept
         self._kept = now
         return now
+
+    def _reranker(self, mode: str | None) -> Reranker | None:
+        """Return what scores a walk: none where plain hybrid is asked for."""
+        if mode == "multihop" and self.reranker is None:
+            self.reranker, self.walks_if_asked = open_reranker(LOCAL_RERANKER), True
+        is_refused = mode == "hybrid" or (self.walks_if_asked and mode != "multihop")
+        return None if is_refused else self.reranker
 
     def allowed(self, asked: Sequence[str] = ()) -> tuple[str, ...]:
         """Return the repositories to search.
@@ -99,28 +117,36 @@ class Lake:
         self,
         queries: Annotated[list[str], Field(min_length=1, max_length=20)],
         *,
-        mode: Mode = "hybrid",
+        mode: Mode | None = None,
         k: Count = 10,
         repositories: Names = [],  # noqa: B006 - never changed; JSON schema wants a list
+        owners: Owners = [],  # noqa: B006 - as above
         languages: Names = [],  # noqa: B006 - as above
         paths: Globs = [],  # noqa: B006 - as above
         kinds: Names = [],  # noqa: B006 - as above
         is_test: Annotated[bool | None, Field(description="only tests, or none of them")] = None,
+        as_of: AsOf = "",
     ) -> SearchResult:
         """Find code by meaning, words or names; several questions are answered together.
 
         Identifiers and quoted error messages find where they stand first.
         """
-        require_languages(languages)
-        filters = Filters(
-            self.allowed(repositories), tuple(languages), tuple(paths), tuple(kinds), is_test
+        asked = Filters(
+            self.allowed(repositories),
+            *(tuple(languages), tuple(paths), tuple(kinds)),
+            is_test,
+            tuple(owners),
         )
+        found = self.store.find_state(as_of) if as_of else None
+        tables = self.store.search_tables(state=found.state) if found else self.tables()
+        filters = check_filters(asked, self.store, tables, found)
+        wanted = mode or self.settings.mode
         answer = search(
             queries,
-            tables=self.tables(),
+            tables=tables,
             embedder=self.embedder,
-            reranker=self.reranker,
-            mode=mode,
+            reranker=self._reranker(mode),
+            mode=wanted,
             k=k,
             filters=filters,
             settings=self.settings,

@@ -2,20 +2,25 @@
 
 import difflib
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from codelake.embedding import Embedder
 from codelake.errors import EmbeddingError, StoreError, UsageError
 from codelake.reranking import Reranker
+from codelake.search import Filters
 from codelake.settings import EmbeddingSettings, Settings
 from resources.embedders import open_embedder
 from resources.places import expand_home
 from resources.rerankers import open_reranker
-from resources.store import LanceStore
+from resources.store import LanceStore, LanceTables
+from resources.store.states import Found
 
+_NEAREST: Final = 3  # names like a wrong one that are told
+_EXAMPLES: Final = 5  # names that are told where none is like it
 _NO_RERANKER: Final = "none"
-_LOCAL_RERANKER: Final = "maxsim"
+LOCAL_RERANKER: Final = "maxsim"
 _WORDS_ONLY: Final = frozenset({"text", "symbol", "regex"})
 
 
@@ -35,20 +40,57 @@ def require_store(settings: Settings) -> LanceStore:
     return store
 
 
-def require_repositories(store: LanceStore, names: Sequence[str]) -> None:
-    """Check that every one of ``names`` is indexed.
+def check_filters(
+    filters: Filters, store: LanceStore, tables: LanceTables, found: Found | None = None
+) -> Filters:
+    """Return ``filters`` once all they name is known to be there.
+
+    Args:
+        filters: as asked for.
+        store: the store.
+        tables: what is searched.
+        found: the older state that is; one found by a commit is searched where that commit was.
 
     Raises:
-        UsageError: one is not; the nearest names are given.
+        UsageError: there is no such repository, owner, language or kind; the nearest names are
+            given.
     """
-    if not names:
-        return
-    known = sorted(store.read("repositories", columns=["repository"])["repository"].to_pylist())
+    if filters.repositories or filters.owners:
+        names = [row["repository"] for row in store.repositories(found.state if found else None)]
+        require_known("repository", filters.repositories, names)
+        require_known("owner", filters.owners, _owners(names))
+    require_languages(filters.languages)
+    if filters.kinds:
+        require_known("kind", filters.kinds, tables.values("kind"))
+    if not found or not found.repositories:
+        return filters
+    if not filters.repositories:
+        return replace(filters, repositories=found.repositories)
+    wanted = tuple(name for name in filters.repositories if name in found.repositories)
+    if not wanted:
+        message = f"that commit is one of {', '.join(found.repositories)}; search there"
+        raise UsageError(message)
+    return replace(filters, repositories=wanted)
+
+
+def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
+    """Check that every one of ``names`` is among ``known``.
+
+    Raises:
+        UsageError: one is not; the nearest are given.
+    """
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=3) or known[:5]
-            message = f"no repository {name!r} in the index; there are {', '.join(near)}"
+            near = difflib.get_close_matches(name, known, n=_NEAREST) or known[:_EXAMPLES]
+            told = f"there are {', '.join(near)}" if near else "there is none"
+            message = f"no {what} {name!r} in the index; {told}"
             raise UsageError(message)
+
+
+def _owners(names: Sequence[str]) -> list[str]:
+    """Return everything that stands in front of some repository's name."""
+    parents = {str(parent) for name in names for parent in PurePosixPath(name).parents}
+    return sorted(parents - {".", "/"})
 
 
 def repository_folders(store: LanceStore) -> dict[str, Path]:
@@ -119,4 +161,4 @@ def open_query_reranker(settings: Settings, mode: str) -> Reranker | None:
             settings.search.reranking,
             local_only=settings.embedding.local_only,
         )
-    return open_reranker(_LOCAL_RERANKER) if mode == "multihop" else None
+    return open_reranker(LOCAL_RERANKER) if mode == "multihop" else None

@@ -21,8 +21,10 @@ from mcp.client.streamable_http import streamable_http_client
 from codelake.settings import SearchSettings
 from pipelines.mcp_server import Lake, build_app, build_server
 from resources.embedders.hashing import HashEmbedder
+from resources.rerankers import open_reranker
 from resources.store import LanceStore
 from tests.lake import chunk, fill, symbol
+from tests.stored_rows import ledger_repositories
 
 EMBEDDER = HashEmbedder(64)
 TOKEN = "a-token-for-this-test"  # noqa: S105 - it opens nothing
@@ -40,7 +42,10 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> LanceStore:
     ]
     symbols = [symbol("trap.py", "add", TRAP), symbol("other.py", "subtract", OTHER)]
     fill(folder, chunks, symbols, EMBEDDER)
-    return LanceStore(folder)
+    made = LanceStore(folder)
+    made.replace_rows("repositories", batches=ledger_repositories("shop", "private"))
+    made.publish("night-1")
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -155,12 +160,40 @@ def test_an_allow_list_hides_the_other_repositories(store: LanceStore) -> None:
         store, "code_search", {"queries": ["hidden"], "repositories": ["private"]}, "shop"
     )
     assert "not open to this server: private" in str(refused)
-    assert call(store, "list_repositories", {}, "shop") == {"repositories": []}
+    listed = call(store, "list_repositories", {}, "shop")
+    assert [row["repository"] for row in listed["repositories"]] == ["shop"]  # type: ignore[index]
 
 
-def test_an_unknown_language_is_no_empty_answer(store: LanceStore) -> None:
-    wrong = call(store, "code_search", {"queries": ["add"], "languages": ["pyton"]})
-    assert "unknown language 'pyton', did you mean python" in str(wrong)
+@pytest.mark.parametrize(
+    ("argument", "message"),
+    [
+        ({"languages": ["pyton"]}, "unknown language 'pyton', did you mean python"),
+        ({"repositories": ["shopp"]}, "no repository 'shopp' in the index; there are shop"),
+        ({"owners": ["acme"]}, "no owner 'acme' in the index; there is none"),
+        ({"kinds": ["functon"]}, "no kind 'functon' in the index; there are function"),
+        ({"as_of": "never"}, "no published state is meant by 'never'"),
+    ],
+    ids=str,
+)
+def test_an_unknown_name_is_no_empty_answer(
+    store: LanceStore, argument: dict[str, object], message: str
+) -> None:
+    assert message in str(call(store, "code_search", {"queries": ["add"], **argument}))
+
+
+def test_an_older_state_can_be_searched(store: LanceStore) -> None:
+    found = call(store, "code_search", {"queries": ["add"], "k": 1, "as_of": "night-1"})
+    assert found["hits"][0]["name"] == "add"  # type: ignore[index]
+
+
+def test_multihop_walks_where_it_is_asked_for_and_only_there(store: LanceStore) -> None:
+    lake = Lake(store, EMBEDDER, SearchSettings())
+    walked = lake.code_search(["add"], mode="multihop")
+    assert (walked.mode, bool(walked.stopped)) == ("multihop", True)
+    assert lake.code_search(["add"]).mode == "hybrid"
+    always = Lake(store, EMBEDDER, SearchSettings(), open_reranker("maxsim"))
+    assert always.code_search(["add"]).mode == "multihop"
+    assert always.code_search(["add"], mode="hybrid").mode == "hybrid"
 
 
 def test_many_askers_at_once_get_their_answers(url: str) -> None:

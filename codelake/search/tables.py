@@ -36,6 +36,8 @@ class Filters:
 
     Args:
         repositories: exact names.
+        owners: what stands in front of a repository's name: ``acme`` of ``acme/shop``, and
+            ``acme`` or ``acme/team`` of ``acme/team/shop``.
         languages: exact names.
         paths: globs; ``*`` stays inside one folder, ``**`` does not. A plain folder name ending
             in ``/`` means all below it. Every other character is literal.
@@ -48,6 +50,7 @@ class Filters:
     paths: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     is_test: bool | None = None
+    owners: tuple[str, ...] = ()
 
 
 class SearchTables(Protocol):

@@ -10,7 +10,7 @@ from pipelines.commands.options import read_settings, store_options
 from pipelines.opening import (
     open_query_embedder,
     open_query_reranker,
-    require_repositories,
+    require_known,
     require_store,
 )
 
@@ -52,7 +52,7 @@ def mcp(
         raise UsageError(message) from error
     settings = read_settings(config_file, store)
     opened = require_store(settings)
-    require_repositories(opened, repository)
+    require_known("repository", repository, [r["repository"] for r in opened.repositories()])
     embedder = open_query_embedder(opened, settings, settings.search.mode)
     reranker = open_query_reranker(settings, settings.search.mode)
     server = build_server(

@@ -15,11 +15,10 @@ from pipelines.commands.options import (
     store_options,
 )
 from pipelines.opening import (
+    check_filters,
     open_query_embedder,
     open_query_reranker,
     repository_folders,
-    require_languages,
-    require_repositories,
     require_store,
 )
 from pipelines.rendering import print_answer
@@ -29,9 +28,21 @@ from pipelines.rendering import print_answer
 @click.argument("query", nargs=-1, required=True, type=TEXT)
 @store_options
 @click.option("-k", "results", type=click.IntRange(1, 1000), metavar="N", help="Most hits.")
-@click.option("--mode", type=click.Choice(sorted(MODES)), help="Default: hybrid.")
+@click.option(
+    "--mode",
+    type=click.Choice(sorted(MODES)),
+    help="Default: hybrid, or multihop if a reranker is set.",
+)
 @click.option(
     "--repository", "-r", multiple=True, type=TEXT, metavar="R", help="Only here (repeatable)."
+)
+@click.option(
+    "--owner",
+    "-o",
+    multiple=True,
+    type=TEXT,
+    metavar="O",
+    help="Only repositories of this owner: O/name (repeatable).",
 )
 @click.option(
     "--language",
@@ -57,6 +68,13 @@ from pipelines.rendering import print_answer
     help="Only this kind: function, class, ... (repeatable).",
 )
 @click.option("--tests/--no-tests", default=None, help="Only tests, or none of them.")
+@click.option(
+    "--as-of",
+    default="",
+    type=TEXT,
+    metavar="STATE",
+    help="Search an older state: its name, a date or time (UTC), or an indexed commit.",
+)
 @click.option("--batch", is_flag=True, help="Each QUERY is a question of its own.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
 @json_option
@@ -68,10 +86,12 @@ def search(  # noqa: PLR0913 # one parameter an option
     results: int | None,
     mode: str | None,
     repository: tuple[str, ...],
+    owner: tuple[str, ...],
     language: tuple[str, ...],
     path: tuple[str, ...],
     kind: tuple[str, ...],
     tests: bool | None,
+    as_of: str,
     batch: bool,
     explain: bool,
     as_json: bool,
@@ -90,19 +110,21 @@ def search(  # noqa: PLR0913 # one parameter an option
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
     settings = read_settings(config_file, store)
     opened = require_store(settings)
-    require_repositories(opened, repository)
-    require_languages(language)
-    tables = opened.search_tables()
+    filters = Filters(repository, language, path, kind, tests, owner)
+    found = opened.find_state(as_of) if as_of else None
+    tables = opened.search_tables(state=found.state if found else None)
+    filters = check_filters(filters, opened, tables, found)
     wanted = mode or settings.search.mode
     embedder = open_query_embedder(opened, settings, wanted, tables.model_id)
     answer = find(
         questions(query, is_batch=batch),
         tables=tables,
         embedder=embedder,
-        reranker=open_query_reranker(settings, wanted),
+        # Who says hybrid means hybrid, and no walk from its hits.
+        reranker=None if mode == "hybrid" else open_query_reranker(settings, wanted),
         mode=wanted,
         k=results or settings.search.results,
-        filters=Filters(repository, language, path, kind, tests),
+        filters=filters,
         settings=settings.search,
         clock=time.monotonic,
     )

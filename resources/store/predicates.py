@@ -116,6 +116,9 @@ def filter_predicate(filters: Filters, *more: str) -> str | None:
     conditions = [is_one_of(column, values) for column, values in exact if values]
     if filters.paths:
         conditions.append(any_of([f"({path_matches(glob)})" for glob in filters.paths]))
+    if filters.owners:
+        starts = (literal(owner.rstrip("/") + "/") for owner in filters.owners)
+        conditions.append(any_of([f"starts_with(repository, {start})" for start in starts]))
     if filters.is_test is not None:
         conditions.append(f"is_test = {literal(filters.is_test)}")
     return all_of([*conditions, *more])

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from resources.store import exporting, sql, vectors, verifying, versions
 from resources.store.errors import store_errors
 from resources.store.folder import StoreFolder
-from resources.store.manifest import Manifest
+from resources.store.manifest import Manifest, Published
 from resources.store.predicates import all_of, is_one_of
 from resources.store.resident import RESIDENT_ROWS
 from resources.store.search_tables import LanceTables
 from resources.store.specs import SEARCHED, vector_models
+from resources.store.states import Found, find_state
 
 
 class StoreReader:
@@ -36,13 +37,20 @@ class StoreReader:
         """Return the store's record, which names the models."""
         return self._folder.manifest()
 
-    def search_tables(self, *, resident_rows: int = RESIDENT_ROWS) -> LanceTables:
-        """Return the searched tables as they were published last, else as they are now.
+    def find_state(self, wanted: str) -> Found:
+        """Return the published state meant by a name, a moment or a commit; see :mod:`.states`."""
+        return find_state(self._folder, wanted)
+
+    def search_tables(
+        self, *, state: Published | None = None, resident_rows: int = RESIDENT_ROWS
+    ) -> LanceTables:
+        """Return the searched tables of ``state``, else as published last, else as they are now.
 
         Tables of up to ``resident_rows`` rows are held in memory once they are asked repeatedly.
         """
         manifest = self._folder.manifest()
-        state = manifest.published[-1] if manifest.published else None
+        if state is None and manifest.published:
+            state = manifest.published[-1]
         datasets = {
             name: self._folder.dataset(name, state.tables[name] if state else None)
             for name in SEARCHED
@@ -51,6 +59,14 @@ class StoreReader:
         return LanceTables(
             self.path, datasets, self._folder.specs, model_id, resident_rows=resident_rows
         )
+
+    def repositories(self, state: Published | None = None) -> list[dict[str, str]]:
+        """Return the rows of the repositories table by name, now or in a published state."""
+        version = state.tables["repositories"] if state else None
+        dataset = self._folder.dataset("repositories", version)
+        with store_errors(self.path, "read table 'repositories'"):
+            rows: list[dict[str, str]] = dataset.to_table().to_pylist()
+        return sorted(rows, key=lambda row: row["repository"])
 
     def read(
         self,

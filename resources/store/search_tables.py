@@ -207,6 +207,15 @@ class LanceTables:
             self._coverage[table] = {item["values"]: item["counts"] for item in counts}
         return dict(self._coverage[table])
 
+    def values(self, column: str) -> list[str]:
+        """Return the values of a column that both tables have, sorted."""
+        found = {v for table in SEARCHED for v in self._unique(table, column)}
+        return sorted(found)
+
+    def _unique(self, table: str, column: str) -> list[str]:
+        found: list[str] = pc.unique(self._read(table, columns=[column])[column]).to_pylist()
+        return found
+
     def _held_rows(self, table: str) -> ResidentRows | None:
         resident = self._residents.get(table)
         return resident.rows() if resident else None
