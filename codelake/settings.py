@@ -146,7 +146,9 @@ class EmbeddingSettings(_Section):
     """What turns texts into vectors."""
 
     embedder: str = Field("minilm", description="name of a registered embedder")
-    model: str = Field("", description="model name for API embedders; empty for the default")
+    model: str = Field(
+        "", description="model name at a service, or the folder of a local one; empty: the default"
+    )
     base_url: str = Field("", description="server of an OpenAI-compatible embedder")
     dimensions: int = Field(0, ge=0, description="shorter vectors where a model allows; 0: full")
     max_tokens: int = Field(0, ge=0, description="tokens of a text that are read; 0: default")

@@ -27,6 +27,7 @@ COMMANDS: Final[dict[str, str]] = {
     "sql": "Answer a read-only SQL question over the tables.",
     "languages": "List the languages and what is known of each.",
     "eval": "Compare chunkers on retrieval sets.",
+    "ane": "Convert a model for the Neural Engine of a Mac, and check it there.",
     "config": "Print every setting with its value and meaning.",
     "ui": "Open the Dagster user interface on this store.",
 }

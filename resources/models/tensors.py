@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]
 
-_TYPES: Final = {"I8": "<i1", "F16": "<f2", "F32": "<f4"}
+_TYPES: Final = {"I8": "<i1", "I64": "<i8", "F16": "<f2", "F32": "<f4"}
 _NAMES: Final = {np.dtype(code): name for name, code in _TYPES.items()}
+_HALF_OF_FLOAT: Final = "BF16"  # the upper two bytes of a float32, a type numpy has not
 _LENGTH_BYTES: Final = 8  # the header's length, little-endian, stands in front of it
 
 
@@ -25,7 +26,12 @@ def read_tensors(path: Path) -> Arrays:
         if name == "__metadata__":
             continue
         first, last = entry["data_offsets"]
-        values = np.frombuffer(data[start + first : start + last], dtype=_TYPES[entry["dtype"]])
+        raw = data[start + first : start + last]
+        if entry["dtype"] == _HALF_OF_FLOAT:
+            upper = np.frombuffer(raw, dtype="<u2").astype(np.uint32)
+            values = (upper << np.uint32(16)).view(np.float32)
+        else:
+            values = np.frombuffer(raw, dtype=_TYPES[entry["dtype"]])
         arrays[name] = values.reshape(entry["shape"])
     return arrays
 
