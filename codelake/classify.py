@@ -7,11 +7,13 @@ one of :data:`codelake.schemas.SKIP_REASONS`.
 import fnmatch
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final, Self
+
+from codelake.settings import SKIPPED
 
 # A Git LFS pointer is "less than 1024 bytes" by its specification.
 _POINTER_BYTES: Final = 1024
@@ -132,15 +134,29 @@ def path_flags(path: str) -> Flags:
     )
 
 
-def path_skip_reason(path: str) -> str:
-    """Return why a file with this path is left out unread, or an empty string."""
+def path_skip_reason(path: str, skip: Collection[str] = SKIPPED) -> str:
+    """Return why a file with this path is left out unread, or an empty string.
+
+    ``skip`` are the kinds that are left out, as ``files.skip`` of the settings.
+    """
     rules = _rules()
-    for rule, reason in (
-        ("secret", "secret-file"),
-        ("lock", "lock-file"),
-        ("minified", "minified"),
+    if rules["secret"].has_name(path):
+        return "secret-file"
+    for rule, reason in (("lock", "lock-file"), ("minified", "minified")):
+        if reason in skip and rules[rule].has_name(path):
+            return reason
+    return ""
+
+
+def flag_skip_reason(flags: Flags, skip: Collection[str]) -> str:
+    """Return why a file that is so flagged is left out, or an empty string."""
+    for is_one, reason in (
+        (flags.is_generated, "generated"),
+        (flags.is_vendored, "vendored"),
+        (flags.is_documentation, "documentation"),
+        (flags.is_test, "test"),
     ):
-        if rules[rule].has_name(path):
+        if is_one and reason in skip:
             return reason
     return ""
 
@@ -154,10 +170,11 @@ def size_skip_reason(path: str, size: int, max_bytes: int) -> str:
     return "too-large" if size > max_bytes else ""
 
 
-def content_skip_reason(path: str, content: bytes) -> str:
+def content_skip_reason(path: str, content: bytes, skip: Collection[str] = SKIPPED) -> str:
     """Return why a file with this content is left out, or an empty string.
 
-    Whether it is text is told by decoding it, see :mod:`codelake.encodings`.
+    ``skip`` is as for :func:`path_skip_reason`. Whether it is text is told by decoding it, see
+    :mod:`codelake.encodings`.
     """
     if not content.removeprefix(b"\xef\xbb\xbf").strip():
         return "empty"
@@ -165,7 +182,7 @@ def content_skip_reason(path: str, content: bytes) -> str:
         return "lfs-pointer"
     if is_secret_file(path, content):
         return "secret-file"
-    return "minified" if _is_minified(path, content) else ""
+    return "minified" if "minified" in skip and _is_minified(path, content) else ""
 
 
 def content_flags(path: str, content: bytes) -> Flags:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from codelake.errors import SourceError
+
 _CLASSES: Final[dict[bytes, Callable[[str], bool]]] = {
     b"alnum": str.isalnum,
     b"alpha": str.isalpha,
@@ -26,6 +28,7 @@ _CLASSES: Final[dict[bytes, Callable[[str], bool]]] = {
     b"upper": str.isupper,
     b"xdigit": "0123456789abcdefABCDEF".__contains__,
 }
+_MOST_STEPS: Final = 20_000_000_000  # the worst patterns make 100 million of them a second
 _STAR: Final = b"*"
 _SLASH: Final = b"/"
 _NEVER: Final = re.compile(rb"(?!)")
@@ -50,6 +53,26 @@ class Glob:
                 return False
             path = path[len(self.base) + 1 :]
         return self.pattern.match(path.rpartition(b"/")[2] if self.is_name else path) is not None
+
+
+@dataclass(slots=True)
+class Effort:
+    """Counts what the patterns of one repository have taken."""
+
+    what: str
+    steps: int = 0
+
+    def match(self, glob: Glob, path: bytes, *, is_folder: bool = False) -> bool:
+        """Say whether ``path`` matches.
+
+        Raises:
+            SourceError: the patterns are made to take hours.
+        """
+        self.steps += glob.cost * len(path)
+        if self.steps > _MOST_STEPS:
+            message = f"its {self.what} take too long to match; use fewer patterns, or simpler ones"
+            raise SourceError(message)
+        return glob.match(path, is_folder=is_folder)
 
 
 def parse_glob(text: bytes, base: bytes = b"") -> Glob:

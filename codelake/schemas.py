@@ -231,6 +231,10 @@ SKIP_REASONS: Final[dict[str, str]] = {
     "excluded": "left out by files.exclude or .codelakeignore",
     "lock-file": "a dependency lock file",
     "minified": "a minified bundle",
+    "generated": "written by a program, and left out by files.skip",
+    "vendored": "a copy of someone else's code, and left out by files.skip",
+    "documentation": "left out by files.skip",
+    "test": "left out by files.skip",
     "unreadable": "the content cannot be read",
     "empty": "no non-whitespace character",
 }

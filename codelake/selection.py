@@ -2,8 +2,8 @@
 
 Everything here is decided without reading a file; :func:`with_size` and :func:`with_content` add
 what only the file itself can tell. The outcome of a file depends on its path, mode and content,
-on the settings and on the ``.codelakeignore`` files, and on nothing else, so a night that reads
-only what changed ends with the rows of a fresh run.
+on the settings, on the ``.codelakeignore`` and ``.gitattributes`` files, and on nothing else, so a
+night that reads only what changed ends with the rows of a fresh run.
 """
 
 import dataclasses
@@ -15,16 +15,17 @@ from typing import Final
 
 import pyarrow as pa
 
+from codelake.attributes import AttributeRules, Attributes
 from codelake.classify import (
     Flags,
     content_flags,
     content_skip_reason,
+    flag_skip_reason,
     path_flags,
     path_skip_reason,
     size_skip_reason,
 )
-from codelake.errors import SourceError
-from codelake.globs import Glob, parse_glob
+from codelake.globs import Effort, Glob, parse_glob
 from codelake.languages import detect_language
 from codelake.paths import path_to_bytes
 from codelake.schemas import FILES
@@ -35,11 +36,10 @@ _REASON_BY_MODE: Final = {"120000": "symlink", "160000": "submodule"}
 # Reasons told by the content: the same blob has the same one. "unreadable" is not among them,
 # since the blob may be there the next night.
 _REASONS_BY_CONTENT: Final = frozenset(
-    {"", "binary", "too-large", "lfs-pointer", "secret-file", "minified", "empty"}
+    {"", "binary", "too-large", "lfs-pointer", "secret-file", "minified", "generated", "empty"}
 )
 _TRAILING: Final = re.compile(rb"(?<!\\) +\Z|(?<=\\)( ) +\Z")  # spaces that do not count
 _MOST_RULES: Final = 5000  # each is tried on each file; a repository must not buy hours with lines
-_MOST_STEPS: Final = 20_000_000_000  # of matching; the worst patterns make 100 million a second
 _MARK: Final = b"\xef\xbb\xbf"  # of the encoding, in front of a file
 _HEAD_BYTES: Final = 16_384  # what the detection of a language looks at
 
@@ -64,6 +64,7 @@ class FileRow:
     size: int = 0
     language: str = ""
     flags: Flags = field(default_factory=Flags)
+    attributes: Attributes = field(default_factory=Attributes)
 
     @property
     def is_wanted(self) -> bool:
@@ -80,7 +81,7 @@ class _Patterns:
         rules = (rule for rule in parsed if rule is not None)
         self._rules = list(islice(rules, _MOST_RULES))[::-1]
         self._folders: dict[bytes, bool] = {b"": False}
-        self._steps = 0
+        self._effort = Effort("ignore patterns")
 
     def match(self, path: str) -> bool:
         if not self._rules:
@@ -101,11 +102,7 @@ class _Patterns:
 
     def _decide(self, name: bytes, *, is_folder: bool) -> bool:
         for glob, is_chosen in self._rules:
-            self._steps += glob.cost * len(name)
-            if self._steps > _MOST_STEPS:
-                message = "its ignore patterns take too long; use fewer of them, or simpler ones"
-                raise SourceError(message)
-            if glob.match(name, is_folder=is_folder):
+            if self._effort.match(glob, name, is_folder=is_folder):
                 return is_chosen
         return False
 
@@ -120,15 +117,23 @@ def _parse_line(line: bytes, base: bytes) -> tuple[Glob, bool] | None:
 
 
 class PathRules:
-    """The include and exclude globs of the settings and the repository's ignore files."""
+    """What the settings and the repository itself say of paths."""
 
-    def __init__(self, settings: FileSettings, ignore_files: Mapping[str, bytes]) -> None:
+    def __init__(
+        self,
+        settings: FileSettings,
+        ignore_files: Mapping[str, bytes],
+        attribute_files: Mapping[str, bytes] | None = None,
+    ) -> None:
         """Compile the rules.
 
         Args:
             settings: its globs have gitignore syntax.
             ignore_files: content of each ``.codelakeignore`` by its path.
+            attribute_files: content of each ``.gitattributes`` by its path.
         """
+        self.settings = settings
+        self.attributes = AttributeRules(attribute_files or {})
         self._include = _patterns(settings.include) if settings.include else None
         self._exclude = _patterns(settings.exclude)
         # Outer files first: the last rule that matches decides, as in git.
@@ -173,25 +178,30 @@ def select_files(
 def _row(
     entry: Entry, known: tuple[FileRow, str] | None, rules: PathRules, fingerprint: str
 ) -> FileRow:
-    reason = _reason(entry, rules)
+    attributes = rules.attributes.find(entry.path)
+    flags = attributes.apply(path_flags(entry.path))
+    reason = _reason(entry, rules, flags)
     if known is not None:
         row, mark = known
-        is_same = entry.blob_id == row.blob_id and mark == fingerprint
+        is_same = entry.blob_id == row.blob_id and mark == fingerprint + attributes.mark
         if is_same and _still_holds(row.skip_reason, reason):
-            return row
+            return dataclasses.replace(row, attributes=attributes)
     status = "added" if known is None else "modified"
-    return FileRow(entry.path, entry.blob_id, status, reason, flags=path_flags(entry.path))
+    return FileRow(entry.path, entry.blob_id, status, reason, flags=flags, attributes=attributes)
 
 
 def _still_holds(stored: str, by_path: str) -> bool:
     return stored in _REASONS_BY_CONTENT if not by_path else stored == by_path
 
 
-def _reason(entry: Entry, rules: PathRules) -> str:
+def _reason(entry: Entry, rules: PathRules, flags: Flags) -> str:
     by_mode = _REASON_BY_MODE.get(entry.mode, "")
     if by_mode:
         return by_mode
-    return "excluded" if rules.is_excluded(entry.path) else path_skip_reason(entry.path)
+    if rules.is_excluded(entry.path):
+        return "excluded"
+    skip = rules.settings.skip
+    return path_skip_reason(entry.path, skip) or flag_skip_reason(flags, skip)
 
 
 def _stored_rows(stored: pa.Table) -> Iterable[tuple[FileRow, str]]:
@@ -210,18 +220,17 @@ def with_size(row: FileRow, size: int | None, max_bytes: int) -> FileRow:
 
 
 def with_content(
-    row: FileRow, content: bytes | None, overrides: Mapping[str, str]
+    row: FileRow, content: bytes | None, settings: FileSettings
 ) -> tuple[FileRow, bytes]:
     """Return ``row`` with what its content tells, and the content that is to be indexed."""
     if content is None:
         return dataclasses.replace(row, skip_reason="unreadable"), b""
-    reason = content_skip_reason(row.path, content)
-    row = dataclasses.replace(
-        row,
-        skip_reason=reason,
-        language=detect_language(row.path, content[:_HEAD_BYTES], overrides),
-        flags=content_flags(row.path, content),
-    )
+    flags = row.attributes.apply(content_flags(row.path, content))
+    reason = content_skip_reason(row.path, content, settings.skip)
+    reason = reason or flag_skip_reason(flags, settings.skip)
+    language = row.attributes.language
+    language = language or detect_language(row.path, content[:_HEAD_BYTES], settings.languages)
+    row = dataclasses.replace(row, skip_reason=reason, language=language, flags=flags)
     return row, b"" if reason else content
 
 
@@ -241,7 +250,7 @@ def files_batch(
         "is_vendored": [row.flags.is_vendored for row in files],
         "is_documentation": [row.flags.is_documentation for row in files],
         "skip_reason": [row.skip_reason for row in files],
-        "fingerprint": [fingerprint] * len(files),
+        "fingerprint": [fingerprint + row.attributes.mark for row in files],
         "status": [row.status for row in files],
         "content": [content for _, content in rows],
     }

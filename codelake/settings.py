@@ -114,12 +114,22 @@ class SourceSettings(_Section):
         return api
 
 
+# Kinds of files that are left out if nothing else is said.
+SKIPPED: Final = ("lock-file", "minified")
+Kind = Literal["lock-file", "minified", "generated", "vendored", "documentation", "test"]
+
+
 class FileSettings(_Section):
     """Which files are read."""
 
     max_bytes: int = Field(2_000_000, gt=0, description="larger files are skipped, in bytes")
     include: tuple[str, ...] = Field((), description="path globs; empty means every file")
     exclude: tuple[str, ...] = Field((), description="path globs, gitignore syntax, left out")
+    skip: tuple[Kind, ...] = Field(
+        SKIPPED,
+        description="kinds of files that are left out: lock-file, minified, generated, vendored, "
+        "documentation, test; the others are flagged",
+    )
     languages: dict[str, str] = Field(
         default_factory=dict,
         description="language by suffix or file name, e.g. {'.sls' = 'python'}",

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 import pyarrow as pa
 
+from codelake.attributes import ATTRIBUTES_FILE
 from codelake.repositories import Repository
 from codelake.selection import (
     IGNORE_FILE,
@@ -34,7 +35,7 @@ _BATCH_BYTES: Final = 8_000_000
 _BATCH_ROWS: Final = 8192  # rows without content are small, yet a batch has an end
 
 
-_IGNORE_BYTES: Final = 1_000_000  # a larger .codelakeignore is no list of patterns
+_MOST_PATTERNS: Final = 1_000_000  # bytes; a larger file is no list of patterns
 
 
 class Reader(Protocol):
@@ -85,12 +86,16 @@ def _read(
     name: str, reader: Reader, stored: pa.Table, settings: Settings, fingerprint: str
 ) -> Iterator[pa.RecordBatch]:
     entries = {entry.path: entry for entry in reader.entries()}
-    rules = PathRules(settings.files, _ignore_files(reader, entries))
+    rules = PathRules(
+        settings.files,
+        _small_files(reader, entries, IGNORE_FILE),
+        _small_files(reader, entries, ATTRIBUTES_FILE),
+    )
     rows = select_files(entries.values(), stored, rules, fingerprint)
     rows = _sized(rows, entries, reader, settings.files.max_bytes)
     contents = reader.contents([entries[row.path] for row in rows if row.is_wanted])
     finished = (
-        with_content(row, next(contents), settings.files.languages) if row.is_wanted else (row, b"")
+        with_content(row, next(contents), settings.files) if row.is_wanted else (row, b"")
         for row in rows
     )
     for batch in _batches(finished, settings.run.batch_files):
@@ -120,16 +125,17 @@ def _fetcher(
     return partial(fetch_blobs, git_directory, address)
 
 
-def _ignore_files(reader: Reader, entries: Mapping[str, Entry]) -> dict[str, bytes]:
+def _small_files(reader: Reader, entries: Mapping[str, Entry], name: str) -> dict[str, bytes]:
+    """Return the content of every file of this name that is no larger than such files are."""
     found = [
         entry
         for path, entry in entries.items()
-        if path.rpartition("/")[2] == IGNORE_FILE and entry.mode.startswith("100")
+        if path.rpartition("/")[2] == name and entry.mode.startswith("100")
     ]
     small = [
         entry
         for entry, size in zip(found, reader.sizes(found), strict=True)
-        if size is not None and size <= _IGNORE_BYTES
+        if size is not None and size <= _MOST_PATTERNS
     ]
     texts = zip(small, reader.contents(small), strict=True)
     return {entry.path: text or b"" for entry, text in texts}

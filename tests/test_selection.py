@@ -27,7 +27,10 @@ _NOTHING = FILES.table().drop_columns(["content"])
 def _stored(entries: list[Entry], fingerprint: str = "f", rules: PathRules = _RULES) -> pa.Table:
     """Return the ledger after a run that read ``entries``; every content is code."""
     rows = select_files(entries, _NOTHING, rules, fingerprint)
-    done = [with_content(row, b"x = 1\n", {}) if row.is_wanted else (row, b"") for row in rows]
+    done = [
+        with_content(row, b"x = 1\n", FileSettings()) if row.is_wanted else (row, b"")
+        for row in rows
+    ]
     return pa.Table.from_batches([files_batch("r", fingerprint, done)]).drop_columns(["content"])
 
 
@@ -95,12 +98,12 @@ def test_an_unreadable_file_is_tried_again() -> None:
 
 
 def test_content_that_vanished_between_two_looks_is_unreadable() -> None:
-    row, content = with_content(FileRow("a.py", "1", "added"), None, {})
+    row, content = with_content(FileRow("a.py", "1", "added"), None, FileSettings())
     assert (row.skip_reason, content) == ("unreadable", b"")
 
 
 def test_a_skipped_file_carries_no_content() -> None:
-    row, content = with_content(FileRow("a.py", "1", "added"), b" \n", {})
+    row, content = with_content(FileRow("a.py", "1", "added"), b" \n", FileSettings())
     assert (row.skip_reason, content) == ("empty", b"")
 
 

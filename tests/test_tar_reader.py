@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codelake.errors import SourceError
+from codelake.settings import FileSettings
 from resources.git import run_git
 from resources.sources.snapshots import Snapshot, read_sizes
 from resources.sources.tar_reader import TarReader
@@ -164,7 +165,7 @@ def test_an_archive_without_an_end_costs_no_memory(piece: bytes) -> None:
 
 def _snapshot(place: Path, archive: bytes) -> dict[str, str]:
     """Return mode and blob id of what a snapshot of an archive holds."""
-    snapshot = Snapshot(place / "snapshot.git", max_bytes=1000)
+    snapshot = Snapshot(place / "snapshot.git", FileSettings(max_bytes=1000))
     reader = TarReader(io.BytesIO(archive), _PLENTY)
     for member in reader:
         snapshot.add(member, reader.pieces())

@@ -90,7 +90,7 @@ def fetch_folder(folder: RemoteFolder, settings: Settings, mirrors: Path) -> Rep
         mirrors / f"{re.sub(r'[^A-Za-z0-9._-]+', '-', folder.name)[-80:].strip('.-')}-{mark}.git"
     )
     try:
-        snapshot = Snapshot(place, settings.files.max_bytes)
+        snapshot = Snapshot(place, settings.files)
         reason = _stream(folder, snapshot, settings.sources.archive_bytes)
         commit = snapshot.commit()
     except SourceError as error:

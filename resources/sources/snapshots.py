@@ -19,6 +19,7 @@ from typing import Final, cast
 from codelake.classify import path_skip_reason, size_skip_reason
 from codelake.errors import SourceError
 from codelake.paths import path_from_bytes
+from codelake.settings import FileSettings
 from resources.git import local_environment, run_git
 from resources.mirrors import make_bare
 from resources.sources.tar_reader import Member
@@ -48,11 +49,11 @@ _NOBODY: Final = {
 class Snapshot:
     """Collects the files of a stream and makes a commit of them.
 
-    ``place`` is the repository; files larger than ``max_bytes`` are not kept in it.
+    ``place`` is the repository; what ``settings`` leave out by name or size is not kept in it.
     """
 
     place: Path
-    max_bytes: int
+    settings: FileSettings
     _entries: dict[bytes, tuple[str, str]] = field(default_factory=dict)  # mode and blob id
     _sizes: dict[str, int] = field(default_factory=dict)
     _repositories: set[bytes] = field(default_factory=set)  # folders that are no part of this one
@@ -99,7 +100,8 @@ class Snapshot:
         self._repositories.add(folder)
 
     def _add_blob(self, path: str, size: int, pieces: Iterable[bytes]) -> str:
-        if path_skip_reason(path) or size_skip_reason(path, size, self.max_bytes):
+        files = self.settings
+        if path_skip_reason(path, files.skip) or size_skip_reason(path, size, files.max_bytes):
             blob_id = _digest(size, pieces)
             self._sizes[blob_id] = size
             return blob_id
