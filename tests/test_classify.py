@@ -62,6 +62,8 @@ def test_a_word_that_only_contains_test_is_none(path: str) -> None:
         ("vendor/github.com/x/y.go", "is_vendored"),
         ("web/node_modules/x/index.js", "is_vendored"),
         ("web/js/jquery-3.1.js", "is_vendored"),
+        ("m4/libtool.m4", "is_vendored"),
+        ("static/leaflet-src.js", "is_vendored"),
         ("docs/index.md", "is_documentation"),
         ("README", "is_documentation"),
         ("api/service_pb2.py", "is_generated"),
