@@ -64,7 +64,8 @@ class SourceSettings(_Section):
         "instead of the commit that is checked out",
     )
     nested: bool = Field(
-        default=False, description="index clones that lie inside another repository too"
+        default=False,
+        description="index clones that lie inside another repository too, and submodules",
     )
     folders: bool = Field(
         default=False, description="index a plain folder that is no git repository as one"

@@ -37,22 +37,29 @@ class _Wanted:
     place: Path
     kind: str
     branch: str
+    pinned: str = ""
 
     @property
     def reference(self) -> str:
-        """Return the branch, or what the server calls the default one."""
+        """Return a commit, a branch, or what the server calls the default one."""
+        if self.pinned:
+            return self.pinned
         return f"refs/heads/{self.branch}" if self.branch else "HEAD"
 
 
-def mirror(address: Address, sources: SourceSettings, mirrors: Path) -> Repository:
+def mirror(
+    address: Address, sources: SourceSettings, mirrors: Path, *, pinned: str = ""
+) -> Repository:
     """Return the repository at ``address`` after bringing its mirror up to date.
 
-    What cannot be fetched gives a failed repository with the reason.
+    ``pinned`` is the commit that is wanted where it is not that of a branch. What cannot be
+    fetched gives a failed repository with the reason.
     """
     branch = chosen_branch(address.name, sources.branches)
     try:
-        way = with_token(_by_protocol(address, sources.protocol), sources)
-        return _mirror(_Wanted(way, mirrors / address.folder, sources.mirror, branch))
+        way = address if pinned else _by_protocol(address, sources.protocol)
+        place = mirrors / address.folder
+        return _mirror(_Wanted(with_token(way, sources), place, sources.mirror, branch, pinned))
     except SourceError as error:
         reason = f"cannot fetch {address.shown}: {error}"
         if isinstance(error, GitError):
@@ -97,7 +104,7 @@ def _by_protocol(address: Address, protocol: str) -> Address:
 
 
 def _mirror(wanted: _Wanted) -> Repository:
-    commit, branch = _remote_head(wanted)
+    commit, branch = (wanted.pinned, "") if wanted.pinned else _remote_head(wanted)
     if commit and _local_head(wanted) != commit:
         commit = _update(wanted, commit)
     return Repository(

@@ -33,6 +33,7 @@ from resources.sources.remote_folders import (
     parse_remote_folder,
 )
 from resources.sources.words import expand_sources, real_place, source_places
+from resources.submodules import fetch_submodules
 from resources.working_trees import list_files, list_submodules
 
 # Folders that hold other people's code in thousands of folders and no clone of ours.
@@ -109,7 +110,12 @@ def _mirror(address: Address, facts: Facts, settings: Settings, store: Path) -> 
     if reason:
         skipped = Repository(address.name, address.shown, status="skipped", reason=reason)
         return [_Found(skipped)]
-    return [_Found(_unless_empty(mirror(address, settings.sources, store / "mirrors"), settings))]
+    mirrors = store / "mirrors"
+    repository = mirror(address, settings.sources, mirrors)
+    found = [_unless_empty(repository, settings)]
+    if settings.sources.nested:
+        found += fetch_submodules(repository, address, settings.sources, mirrors)
+    return [_Found(one) for one in found]
 
 
 def _fetch_folder(folder: RemoteFolder, settings: Settings, store: Path) -> list[_Found]:
