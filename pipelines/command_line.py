@@ -28,6 +28,7 @@ COMMANDS: Final[dict[str, str]] = {
     "languages": "List the languages and what is known of each.",
     "eval": "Compare chunkers on retrieval sets.",
     "ane": "Convert a model for the Neural Engine of a Mac, and check it there.",
+    "completion": "Let a shell complete commands, options and names.",
     "config": "Print every setting with its value and meaning.",
     "ui": "Open the Dagster user interface on this store.",
 }

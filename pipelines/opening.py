@@ -58,7 +58,7 @@ def check_filters(
     if filters.repositories or filters.owners:
         names = [row["repository"] for row in store.repositories(found.state if found else None)]
         require_known("repository", filters.repositories, names)
-        require_known("owner", filters.owners, _owners(names))
+        require_known("owner", filters.owners, owners_of(names))
     require_languages(filters.languages)
     if filters.kinds:
         require_known("kind", filters.kinds, tables.values("kind"))
@@ -87,7 +87,7 @@ def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None
             raise UsageError(message)
 
 
-def _owners(names: Sequence[str]) -> list[str]:
+def owners_of(names: Sequence[str]) -> list[str]:
     """Return everything that stands in front of some repository's name."""
     parents = {str(parent) for name in names for parent in PurePosixPath(name).parents}
     return sorted(parents - {".", "/"})

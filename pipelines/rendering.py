@@ -1,9 +1,12 @@
 """Show the hits of a search: highlighted on a terminal, plain lines elsewhere."""
 
+import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import click
 from rich.console import Console
 from rich.padding import Padding
 from rich.syntax import ANSI_DARK, ANSISyntaxTheme, Syntax
@@ -19,6 +22,28 @@ _SHOWN_COPIES: Final = 3
 # The sixteen colours of the person's own terminal, whatever its background.
 # Some lines out of a comment are no code; they should not look like a mistake in it.
 _THEME: Final = ANSISyntaxTheme({k: v for k, v in ANSI_DARK.items() if "Error" not in k})
+
+_UNLIMITED: Final = 1_000_000  # columns of what is no terminal: a line is not cut there
+
+
+@contextmanager
+def paged() -> Iterator[Console]:
+    """Yield a console; on a terminal what is longer than a screen goes through ``PAGER``.
+
+    Whoever reads from a pipe gets each line whole.
+    """
+    console = Console()
+    if not console.is_terminal:
+        yield Console(width=_UNLIMITED)
+        return
+    with console.capture() as captured:
+        yield console
+    text = captured.get()
+    if text.count("\n") < console.height:
+        console.file.write(text)
+        return
+    os.environ.setdefault("LESS", "FRX")  # colours as they are, as git does
+    click.echo_via_pager(text, color=True)
 
 
 def print_answer(

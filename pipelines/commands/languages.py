@@ -1,11 +1,11 @@
 """``codelake languages``: what is known of each language."""
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from codelake.languages import LANGUAGES
 from pipelines.commands.options import json_option, print_json
+from pipelines.rendering import paged
 
 
 @click.command()
@@ -35,4 +35,5 @@ def languages(*, as_json: bool) -> None:
     for language in known:
         has_symbols = "yes" if language.query else ""
         table.add_row(language.name, has_symbols, " ".join(language.suffixes))
-    Console().print(table)
+    with paged() as console:
+        console.print(table)

@@ -3,7 +3,6 @@
 import time
 
 import click
-from rich.console import Console
 
 from codelake.search import MODES, Filters
 from codelake.search import search as find
@@ -14,6 +13,13 @@ from pipelines.commands.options import (
     read_settings,
     store_options,
 )
+from pipelines.completion import (
+    complete_kinds,
+    complete_languages,
+    complete_owners,
+    complete_repositories,
+    complete_states,
+)
 from pipelines.opening import (
     check_filters,
     open_query_embedder,
@@ -21,7 +27,7 @@ from pipelines.opening import (
     repository_folders,
     require_store,
 )
-from pipelines.rendering import print_answer
+from pipelines.rendering import paged, print_answer
 
 
 @click.command()
@@ -34,7 +40,13 @@ from pipelines.rendering import print_answer
     help="Default: hybrid, or multihop if a reranker is set.",
 )
 @click.option(
-    "--repository", "-r", multiple=True, type=TEXT, metavar="R", help="Only here (repeatable)."
+    "--repository",
+    "-r",
+    multiple=True,
+    type=TEXT,
+    metavar="R",
+    help="Only here (repeatable).",
+    shell_complete=complete_repositories,
 )
 @click.option(
     "--owner",
@@ -43,6 +55,7 @@ from pipelines.rendering import print_answer
     type=TEXT,
     metavar="O",
     help="Only repositories of this owner: O/name (repeatable).",
+    shell_complete=complete_owners,
 )
 @click.option(
     "--language",
@@ -51,6 +64,7 @@ from pipelines.rendering import print_answer
     type=TEXT,
     metavar="L",
     help="Only this language (repeatable).",
+    shell_complete=complete_languages,
 )
 @click.option(
     "--path",
@@ -66,6 +80,7 @@ from pipelines.rendering import print_answer
     type=TEXT,
     metavar="K",
     help="Only this kind: function, class, ... (repeatable).",
+    shell_complete=complete_kinds,
 )
 @click.option("--tests/--no-tests", default=None, help="Only tests, or none of them.")
 @click.option(
@@ -74,6 +89,7 @@ from pipelines.rendering import print_answer
     type=TEXT,
     metavar="STATE",
     help="Search an older state: its name, a date or time (UTC), or an indexed commit.",
+    shell_complete=complete_states,
 )
 @click.option("--batch", is_flag=True, help="Each QUERY is a question of its own.")
 @click.option("--explain", is_flag=True, help="Show what each score is made of.")
@@ -131,7 +147,8 @@ def search(  # noqa: PLR0913 # one parameter an option
     if as_json:
         print_json(answer.as_json())
     else:
-        print_answer(answer, Console(), roots=repository_folders(opened), is_explained=explain)
+        with paged() as console:
+            print_answer(answer, console, roots=repository_folders(opened), is_explained=explain)
 
 
 def questions(words: tuple[str, ...], *, is_batch: bool) -> tuple[str, ...]:

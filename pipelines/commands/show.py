@@ -1,12 +1,11 @@
 """``codelake show``: one row with its surroundings."""
 
 import click
-from rich.console import Console
 
 from codelake.search import show as show_row
 from pipelines.commands.options import TEXT, json_option, print_json, read_settings, store_options
 from pipelines.opening import repository_folders, require_store
-from pipelines.rendering import print_shown
+from pipelines.rendering import paged, print_shown
 
 
 @click.command()
@@ -27,4 +26,5 @@ def show(row_id: str, store: str | None, config_file: str | None, *, as_json: bo
     if as_json:
         print_json(shown.as_json())
         return
-    print_shown(shown, Console(), roots=repository_folders(opened))
+    with paged() as console:
+        print_shown(shown, console, roots=repository_folders(opened))

@@ -3,13 +3,13 @@
 import math
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from codelake.search.snippets import make_visible
 from pipelines.commands.options import TEXT, json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
+from pipelines.rendering import paged
 
 
 @click.command()
@@ -31,7 +31,8 @@ def sql(statement: str, store: str | None, config_file: str | None, *, as_json: 
     table = Table(*found.schema.names, box=None)
     for row in rows:
         table.add_row(*(Text(make_visible(str(value))) for value in row.values()))
-    Console().print(table)
+    with paged() as console:
+        console.print(table)
 
 
 def _plain(value: object) -> object:

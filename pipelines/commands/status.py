@@ -12,6 +12,7 @@ from codelake.paths import display_path
 from codelake.search.snippets import make_visible
 from pipelines.commands.options import json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
+from pipelines.rendering import paged
 from resources.store import LanceStore
 
 _COLOURS = {"failed": "red", "skipped": "yellow"}
@@ -31,7 +32,8 @@ def status(store: str | None, config_file: str | None, *, as_json: bool) -> None
     if as_json:
         print_json(state)
     else:
-        draw_state(state, Console())
+        with paged() as console:
+            draw_state(state, console)
 
 
 def describe_store(store: LanceStore) -> dict[str, Any]:

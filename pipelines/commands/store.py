@@ -3,11 +3,11 @@
 from dataclasses import asdict
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pipelines.commands.options import TEXT, json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
+from pipelines.rendering import paged
 
 
 @click.group()
@@ -81,4 +81,5 @@ def history(store: str | None, config_file: str | None, *, as_json: bool) -> Non
     for version in versions:
         version["names"] = ", ".join(version["names"])
         table.add_row(*(str(value) for value in version.values()))
-    Console().print(table)
+    with paged() as console:
+        console.print(table)
