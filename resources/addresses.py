@@ -62,7 +62,9 @@ def is_url(source: str) -> bool:
 
 def is_ssh(url: str) -> bool:
     """Say whether git would reach ``url`` over ssh."""
-    return url.startswith("ssh://") or ("://" not in url and bool(_SCP_LIKE.fullmatch(url)))
+    if "://" in url or _HELPER.match(url):
+        return url.startswith("ssh://")
+    return _SCP_LIKE.fullmatch(url) is not None
 
 
 def parse_address(url: str) -> Address:

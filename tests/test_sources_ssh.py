@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forge import Forge
 from nights import commit, git
 from ssh_server import SshServer, serving, why_not
 
@@ -64,6 +65,31 @@ def test_a_repository_is_mirrored_by_either_form_of_address(
         assert (found.status, found.reason, found.branch) == ("", "", "main")
         assert found.commit == git(place, "rev-parse", "HEAD").strip()
         assert list(_rows(found, settings)) == ["a.py"]
+
+
+def test_what_an_api_lists_can_be_fetched_over_ssh(server: SshServer, tmp_path: Path) -> None:
+    with Forge(tmp_path / "served") as forge:
+        bare = forge.add("acme/a", ssh_url=f"ssh://{server.host}{tmp_path}/served/acme/a.git")
+        forge.add("acme/b", ssh_url=f"ext::sh -c 'touch {tmp_path}/tricked'")
+        forge.add("acme/c", ssh_url="https://elsewhere.invalid/c.git")
+        for mirror in ("shallow", "blobless"):
+            chosen = build_settings(
+                {
+                    "store": str(tmp_path / mirror),
+                    "sources": forge.sources(protocol="ssh", mirror=mirror),
+                }
+            )
+            found = discover([f"github://{forge.host}/acme"], chosen)
+            assert [(r.name, r.status) for r in found] == [
+                ("acme/a", ""),
+                ("acme/b", "failed"),
+                ("acme/c", "failed"),
+            ]
+            assert all("no ssh address" in r.reason for r in found[1:])
+            assert found[0].source == f"http://{forge.host}/acme/a.git"
+            assert found[0].commit == git(bare, "rev-parse", "HEAD").strip()
+            assert list(_rows(found[0], chosen)) == ["a.py"]
+    assert not (tmp_path / "tricked").exists()
 
 
 @pytest.mark.parametrize("scheme", ["ssh", "tar+ssh"])
