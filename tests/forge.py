@@ -225,7 +225,8 @@ class Handler(BaseHTTPRequestHandler):
             status, body = 304, b""
         self.forge.seen[-1].status = status
         self.send_response(status)
-        self.send_header("ETag", tag)
+        if "ETag" not in headers:
+            self.send_header("ETag", tag)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(length if length >= 0 else len(body)))

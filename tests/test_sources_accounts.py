@@ -1,12 +1,15 @@
 """Accounts: an API lists what there is, at the cost of what changed, and opens nothing else."""
 
 import datetime as dt
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from forge import Forge, Handler, Step
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from codelake.errors import SourceError
 from codelake.repositories import Repository
@@ -397,6 +400,89 @@ def test_a_limit_of_an_hour_is_told_and_not_waited_for(
     reason = listing.reason()
     assert "run it later, or with a token" in reason
     assert len(reason) < 500
+
+
+def test_an_answer_that_comes_byte_by_byte_is_left(
+    forge: Forge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def drip(handler: Handler) -> None:
+        handler.send_response(200)
+        handler.end_headers()
+        for _ in range(100_000):
+            handler.wfile.write(b" ")
+
+    monkeypatch.setattr("resources.sources.asking._ANSWER_SECONDS", 0.0)
+    forge.script = [drip]
+    assert "has no end" in _Listing(forge, tmp_path).reason()
+
+
+def test_a_packed_answer_is_not_unpacked(forge: Forge, tmp_path: Path) -> None:
+    bomb = gzip.compress(b" " * 50_000_000)
+    forge.script = [_raw(bomb, Content_Encoding="gzip")] * 5
+    assert (
+        f"answered {len(bomb):,} bytes that are not the JSON" in _Listing(forge, tmp_path).reason()
+    )
+    assert forge.seen[0].headers["Accept-Encoding"] == "identity"
+
+
+def test_no_change_that_nobody_asked_about_is_a_fault(forge: Forge, tmp_path: Path) -> None:
+    forge.repositories["acme/a"] = {}
+    listing = _Listing(forge, tmp_path)
+    forge.script = [_status(304)]
+    assert listing.names() == ["acme/a"]
+    (kept,) = listing.folder.iterdir()
+    kept.unlink()
+    forge.script = [_status(304)] * 5
+    assert "nothing has changed, unasked" in listing.reason()
+
+
+_HEADERS = st.sampled_from(["Retry-After", "X-RateLimit-Remaining", "X-RateLimit-Reset", "ETag",
+                            "Link", "Location", "Content-Encoding", "Retry-After-Ms"])  # fmt: skip
+_VALUES = st.one_of(
+    st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=30),
+    st.sampled_from(
+        ["0", "-1", "nan", "inf", "1e999", "Mon, 01 Jan 0001 00:00:00 +2359", "9" * 50, "<", "<>;",
+         '<x>; rel="next"', '</api/v3/x>; rel=next; rel="next', 'W/"', '"""', "http://[", "gzip"]
+    ),
+)  # fmt: skip
+_BODIES = st.one_of(
+    st.binary(max_size=50),
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    ["full_name", "size", "topics", "fork", "message", "login", "archived"]
+                ),
+                inner,
+                max_size=4,
+            )
+        ),
+    ).map(lambda value: json.dumps(value).encode()),
+)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from([200, 204, 301, 304, 403, 404, 429, 500, 999]), _BODIES,
+                          st.dictionaries(_HEADERS, _VALUES, max_size=3)), max_size=6))  # fmt: skip
+def test_whatever_is_answered_gives_names_or_a_reason(
+    forge: Forge, tmp_path: Path, answers: list[tuple[int, bytes, dict[str, str]]]
+) -> None:
+    def step(status: int, body: bytes, headers: dict[str, str]) -> Step:
+        return lambda handler: handler.send(
+            body, status, **{name.replace("-", "_"): value for name, value in headers.items()}
+        )
+
+    forge.script = [step(*answer) for answer in answers]
+    listing = _Listing(forge, tmp_path)
+    try:
+        found = listing.names()
+    except SourceError as refused:
+        assert len(str(refused)) < 1000  # noqa: PT017 # both outcomes are right
+    else:
+        assert all(name.startswith("acme/") for name in found)
+    assert all(0 <= wait <= 300 for wait in listing.waits)
 
 
 @pytest.mark.parametrize("code", [400, 403, 410, 422])

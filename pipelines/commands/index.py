@@ -42,13 +42,15 @@ def index(  # noqa: PLR0913 # one parameter an option
 ) -> None:
     """Index repositories, or bring their index up to date.
 
-    A SOURCE is a folder of clones, one repository or a git URL; without any, the sources of the
-    settings file are indexed. Only what changed since the last run is parsed and embedded.
+    A SOURCE is a folder of clones, one repository, a git URL, a file that lists such,
+    github://HOST/OWNER, gitlab://HOST/GROUP or tar+ssh://HOST/FOLDER; without any, the sources of
+    the settings file are indexed. Only what changed since the last run is parsed and embedded.
 
     \b
     Examples:
       codelake index ~/src
       codelake index https://github.com/octocat/hello-world.git ~/src/app --json
+      codelake index github://github.com/octocat
       codelake index --config codelake.toml --dry-run
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
     changes = _changes(sources, embedder=embedder, chunker=chunker, budget=budget)

@@ -176,7 +176,7 @@ def retry_after(headers: Mapping[str, str], now: dt.datetime) -> float | None:
             return float(value)
         date = email.utils.parsedate_to_datetime(value)
         return max(0.0, (date.astimezone(dt.UTC) - now).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # a date before the first
         return None
 
 

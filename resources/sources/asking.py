@@ -14,6 +14,7 @@ from typing import Final, Self, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import requests
+import urllib3
 
 from codelake.errors import SourceError
 from codelake.paths import display_path
@@ -23,7 +24,7 @@ from resources.sources.accounts import Account
 _CONNECT_SECONDS: Final = 20.0
 _READ_SECONDS: Final = 60.0  # for the next bytes; a server may think for long about a long list
 _ANSWER_SECONDS: Final = 300.0  # for a whole answer, that it cannot be drawn out for ever
-_MOST_BYTES: Final = 64 << 20  # of an answer, unpacked; 100 repositories are about 0.6 MB
+_MOST_BYTES: Final = 64 << 20  # of an answer; 100 repositories are about 0.6 MB
 _PIECE: Final = 1 << 16
 _ATTEMPTS: Final = 5
 _FIRST_WAIT: Final = 1.0  # seconds before the second attempt, doubled for each that follows
@@ -102,6 +103,8 @@ class Asker:
         self._session.auth = _Authorization(self.account.token)
         self._session.trust_env = not is_this_machine(self.account.api)  # a proxy's affair
         self._session.headers["User-Agent"] = "codelake"
+        # A packed answer could grow without end, and unpacking it could take as long.
+        self._session.headers["Accept-Encoding"] = "identity"
         if self.account.kind == "github":
             self._session.headers["Accept"] = "application/vnd.github+json"
             self._session.headers["X-GitHub-Api-Version"] = "2022-11-28"
@@ -198,6 +201,9 @@ class Asker:
     def _judge(self, response: requests.Response, url: str) -> Answer:
         status = response.status_code
         if status == HTTPStatus.NOT_MODIFIED:
+            if not response.request.headers.get("If-None-Match"):
+                message = f"{self.account.api} answered that nothing has changed, unasked"
+                raise _Again(message)
             return Answer(status, b"")
         body = self._read(response)
         if status == HTTPStatus.OK:
@@ -218,13 +224,14 @@ class Asker:
     def _read(self, response: requests.Response) -> bytes:
         pieces, size, end = [], 0, time.monotonic() + _ANSWER_SECONDS
         try:
-            for piece in response.iter_content(_PIECE):
+            # What is there, however little: others wait for a whole piece, byte by byte.
+            while piece := response.raw.read1(_PIECE, decode_content=False):
                 size += len(piece)
                 if size > _MOST_BYTES or time.monotonic() > end:
                     message = f"the answer of {self.account.api} has no end: {size:,} bytes so far"
                     raise SourceError(message)
                 pieces.append(piece)
-        except (requests.RequestException, ValueError) as error:
+        except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             message = f"the answer of {self.account.api} breaks off: {_cause(error)}"
             raise _Again(message) from None
         return b"".join(pieces)
