@@ -233,3 +233,60 @@ def test_names_of_one_statement_share_its_text() -> None:
 
 def test_comment_far_before_a_definition_on_one_line_is_not_read() -> None:
     assert _surface("/* Doc. */" + " " * 5000 + "int x; void f() {}", "c")["f"].doc == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "name", "modifiers"),
+    [
+        ("ruby", "class A\n private\n def x; end\nend", "A.x", ("private",)),
+        ("ruby", "class A\n private\n def self.x; end\nend", "A.x", ("self",)),
+        ("ruby", "class A\n private\n class << self\n def x; end\n end\nend", "A.x", ()),
+        ("ruby", "class A\n private def x; end\n def y; end\nend", "A.x", ("private",)),
+        ("ruby", "class A\n private def x; end\n def y; end\nend", "A.y", ()),
+        ("ruby", "class A\n class B\n private\n end\n def y; end\nend", "A.y", ()),
+        ("cpp", "class A { public: int f() {} private: int g() {} };", "A.f", ("public",)),
+        ("cpp", "class A { public: int f() {} private: int g() {} };", "A.g", ("private",)),
+        ("cpp", "class A { class B { private: int x; }; int g() {} };", "A.g", ()),
+        ("elixir", "defmodule A do\n  defp f(x), do: x\nend", "A.f", ("private",)),
+    ],
+)
+def test_visibility_holds_where_it_is_said(
+    language: str, text: str, name: str, modifiers: tuple[str, ...]
+) -> None:
+    assert _surface(text, language)[name].modifiers == modifiers
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        ("go", "package p\nconst (\n\tA = iota\n\tB\n)\n", {"A": "A = iota", "B": "B"}),
+        ("go", "package p\ntype (\n\tA struct{}\n\tB int\n)\n", {"A": "A", "B": "B int"}),
+        ("c", "typedef struct node { int a; } node_t;", {"node": "struct node"}),
+        ("swift", "struct V { static func + (a: V, b: V) -> V { a } }",
+         {"V.+": "static func + (a: V, b: V) -> V"}),
+        ("csharp", "class C { public int this[int i] => 1; ~C() {} }",
+         {"C.this": "public int this[int i]", "C.~C": "~C()"}),
+        ("ruby", "class A\n attr_reader :a\n memoize def f(x) = x\nend",
+         {"A.a": "attr_reader :a", "A.f": "def f(x)"}),
+    ],
+)  # fmt: skip
+def test_each_of_several_in_one_statement_is_a_definition(
+    language: str, text: str, names: dict[str, str]
+) -> None:
+    found = _surface(text, language)
+    assert names == {name: found[name].signature for name in names}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "returns"),
+    [
+        ("solidity", "contract C { function f() public returns (uint) {} }", "(uint)"),
+        ("solidity", "contract C { function f() external payable {} }", ""),
+        ("scala", "object C { def f[A](a: A)(implicit b: B): Int = 1 }", "Int"),
+        ("objc", "@implementation C\n- (void)f {}\n@end", "void"),
+        ("dart", "class C { C.f({required this.x}); }", ""),
+        ("swift", "class C { func f() async throws -> Int { 1 } }", "Int"),
+    ],
+)
+def test_return_types(language: str, text: str, returns: str) -> None:
+    assert _surface(text, language)["C.f"].returns == returns

@@ -23,6 +23,12 @@ _CALLABLE: Final = frozenset({"function", "method"})
 _PARAMETERS: Final = re.compile(rb"\s*(?:<[^()<>]*>|\[[^\[\]]*\])?\s*\(")
 _BRACKET: Final = re.compile(rb"[()]")
 
+_VISIBILITIES: Final = frozenset({"public", "private", "protected"})
+_OWN: Final = _VISIBILITIES | {"self"}  # Ruby's `def self.x` minds no `private` above it
+
+# Start, end, kind and hierarchy of a definition that others stand in.
+_Around = tuple[int, int, str, tuple[str, ...]]
+
 # A named tuple made without its constructor, which costs half a microsecond more.
 _make: Final = tuple.__new__
 
@@ -54,20 +60,25 @@ class _Utf8:
 class _Description:
     """The definitions of one text, outer before inner."""
 
-    __slots__ = ("_cut", "_rules", "_search", "_text")
+    __slots__ = ("_cut", "_rules", "_search", "_text", "_visible")
 
     def __init__(self, text: bytes, rules: Rules) -> None:
         self._text = text
         self._rules = rules
         self._search = Search(text, rules)
+        self._visible: dict[int, str] = {}
         self._cut: str | _Utf8 = text.decode("ascii") if text.isascii() else _Utf8(text)
 
     def describe(self, root: tree_sitter.Node) -> list[Definition]:
         definitions: list[Definition] = []
         merge = self._rules.language.merge
-        around: list[tuple[int, int, str, tuple[str, ...]]] = []
-        for span in self._search.run(root):
+        around: list[_Around] = []
+        spans = self._search.run(root)
+        sections = sorted(self._search.sections, reverse=True)
+        for span in spans:
             start, end = span[0], -span[1]
+            if sections:
+                self._enter(sections, around, start)
             while around and not (around[-1][0] < start and end <= around[-1][1]):
                 around.pop()
             outer_kind, outer = (around[-1][2], around[-1][3]) if around else ("", ())
@@ -78,15 +89,28 @@ class _Description:
             if len(parts) > 1 and outer and parts[0] == outer[-1]:
                 parts = parts[1:]  # Dart's constructor Item.free inside Item
             hierarchy = (*outer, receiver, *parts) if receiver else outer + parts
-            around.append((start, end, kind, hierarchy))
+            visibility = self._visible.get(around[-1][0], "") if around and self._visible else ""
+            if kind != "type":  # what stands in an alias is no part of it
+                around.append((start, end, kind, hierarchy))
             if kind in _NAMELESS:
                 continue
             definition = self._define(span, kind, hierarchy, receiver)
+            if visibility and _OWN.isdisjoint(definition.modifiers):
+                definition = definition._replace(modifiers=(visibility, *definition.modifiers))
             if merge and definitions and self._continues(definitions[-1], definition):
                 definitions[-1] = definitions[-1]._replace(end_byte=definition.end_byte)
             else:
                 definitions.append(definition)
         return definitions
+
+    def _enter(self, sections: list[tuple[int, str]], around: list[_Around], start: int) -> None:
+        """Note which words on visibility stand in which container before ``start``."""
+        while sections and sections[-1][0] < start:
+            at, word = sections.pop()
+            inside = [outer[0] for outer in around if outer[0] < at < outer[1]]
+            if inside:
+                # Another word begins a part of which nothing is known, `class << self`.
+                self._visible[inside[-1]] = word if word in _VISIBILITIES else ""
 
     def _continues(self, last: Definition, definition: Definition) -> bool:
         """Tell whether this is one more clause of the function before it."""
@@ -140,7 +164,7 @@ class _Description:
             style = language.parameters if kind != "macro" else "name"
             parameters = parse_parameters(cut[after_name:after], style)
             if language.returns == "after" and stop > after:
-                returns = read_returns(cut[after : min(stop, after + _PREFIX_BYTES)])
+                returns = read_returns(cut[after : min(stop, after + _PREFIX_BYTES)], language.name)
             if language.generator == "yield" and text.find(b"yield", stop, end) >= 0:
                 modifiers = (*modifiers, "generator")
         name = hierarchy[-1]

@@ -43,11 +43,11 @@ class Span(NamedTuple):
 
 
 class Search:
-    """One walk over a tree; ``spans``, ``wrappers`` and ``decorators`` are what it gives."""
+    """One walk over a tree; what it finds stands in its public attributes, by offset."""
 
     __slots__ = (
         "_covered", "_markers", "_queue", "_rules", "_seen", "_text", "decorators", "docs",
-        "spans", "wrappers",
+        "sections", "spans", "wrappers",
     )  # fmt: skip
 
     def __init__(self, text: bytes, rules: Rules) -> None:
@@ -56,6 +56,7 @@ class Search:
         self.wrappers: dict[int, tuple[int, int]] = {}
         self.decorators: dict[int, int] = {}
         self.docs: dict[int, str] = {}
+        self.sections: list[tuple[int, str]] = []
         self._text = text
         self._rules = rules
         # What a file has nowhere is not looked for in each of its functions.
@@ -109,7 +110,7 @@ class Search:
         handlers = self._handlers(self._rules.roles)
         for pattern, captures in matches:
             role = self._rules.roles[pattern]
-            if role in {"wrapper", "decorator", "doc"}:
+            if role in {"wrapper", "decorator", "doc", "visibility"}:
                 handlers[pattern](self, pattern, captures)
                 continue
             if role in {"region", "block"} or self._rules.kinds[pattern] in _VALUES:
@@ -199,6 +200,10 @@ class Search:
         doc, inner = captures["doc"][0], captures["inner"][0]
         self.docs[inner.start_byte] = _text_of(doc, self._text)
 
+    def _add_section(self, _pattern: int, captures: Captures) -> None:
+        node = captures["visibility"][0]
+        self.sections.append((node.start_byte, _text_of(node, self._text).strip(" :")))
+
     def _add_region(self, _pattern: int, captures: Captures) -> None:
         node = captures["region"][0]
         if node.id not in self._seen:
@@ -218,6 +223,7 @@ class Search:
     _BY_ROLE: ClassVar[dict[str, Callable[["Search", int, Captures], None]]] = {
         "wrapper": _add_wrapper,
         "decorator": _add_decorator,
+        "visibility": _add_section,
         "region": _add_region,
         "nested": _skip,
         "doc": _add_doc,

@@ -33,7 +33,7 @@ def name_parts(raw: str, language: str) -> tuple[str, ...]:
         return (name,) if name else ()
     if "operator" not in name:
         name = _without_generics(name)
-    parts = [part for part in (p.strip(" *&") for p in rules.separators.split(name)) if part]
+    parts = [part for part in (p.strip(" *&:") for p in rules.separators.split(name)) if part]
     kept = [part for part in parts[:-1] if part not in rules.drop]
     return (*kept, *parts[-1:])
 

@@ -12,7 +12,7 @@ from codelake.languages import LANGUAGES, Language, symbol_query
 from codelake.languages.registry import query_source
 
 _ROLE: Final = re.compile(
-    r"@((?:definition|rest)\.(\w+)|scope|space|region|block|nested|wrapper|decorator|doc)\b"
+    r"@((?:definition|rest)\.(\w+)|scope|space|region|block|nested|wrapper|decorator|doc|visibility)\b"
 )
 
 

@@ -31,6 +31,7 @@ class Language:
     returns: str = ""
     modifiers: tuple[str, ...] = ()
     visibility: str = ""
+    private: tuple[str, ...] = ()
     generator: str = ""
     docstring: str = ""
     decorator: str = ""

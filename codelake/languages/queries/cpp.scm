@@ -22,6 +22,7 @@
 (type_definition declarator: (type_identifier) @name) @definition.type
 (alias_declaration name: (_) @name) @definition.type
 (concept_definition name: (_) @name) @definition.interface
+(access_specifier) @visibility
 (namespace_definition name: (_) @name body: (_) @body) @space
 (namespace_definition !name body: (_) @region)
 (preproc_function_def name: (_) @name parameters: (_) @parameters) @definition.macro

@@ -6,6 +6,7 @@
 (type_alias . (type_identifier) @name) @definition.type
 (program (function_signature name: (_) @name) @definition.function . (function_body) @body @end)
 (_ (method_signature (function_signature name: (_) @name)) @definition.method . (function_body) @body @end)
+(_ (method_signature (operator_signature (binary_operator) @name)) @definition.method . (function_body) @body @end)
 (_ (method_signature (getter_signature name: (_) @name)) @definition.method . (function_body) @body @end)
 (_ (method_signature (setter_signature name: (_) @name)) @definition.method . (function_body) @body @end)
 (_ (method_signature (factory_constructor_signature (identifier) @name . (formal_parameter_list))) @definition.method . (function_body) @body @end)
