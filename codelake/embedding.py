@@ -118,6 +118,15 @@ class StreamingEmbedder(Protocol):
         ...
 
 
+@runtime_checkable
+class Closable(Protocol):
+    """An embedder that has connections."""
+
+    def close(self) -> None:
+        """Close them; a later text opens new ones."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingSlice:
     """Some finished texts.

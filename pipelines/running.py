@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from codelake.changes import ChangeCounts, count_changes
 from codelake.chunking import chunker_named
+from codelake.errors import EmbeddingError
 from codelake.schemas import TABLES
 from pipelines.definitions import defs
+from pipelines.estimating import estimate_run
 from pipelines.instance import open_instance, record_errors
 from pipelines.summary import Summary
 from resources.configuration import Configuration
@@ -40,11 +42,12 @@ def run_index(
 
     Raises:
         UsageError: the settings name a chunker or an embedder that does not exist.
+        EmbeddingError: the embedder lacks a key or a package, unless the run is dry.
         StoreError: the store cannot be written.
         KeyboardInterrupt: the run was interrupted; what it had stored is kept.
     """
     chunker_named(configuration.load().chunking.chunker)
-    configuration.open_embedder()
+    _check_embedder(configuration, is_dry=is_dry)
     store = configuration.open_store()
     # The lock first: who does not get it has touched nothing, and a folder that cannot be
     # written is told by the store.
@@ -58,8 +61,37 @@ def run_index(
         if _is_interrupted(result):
             raise KeyboardInterrupt
         summary = _summarize(result, store, is_dry=is_dry)
+        if is_dry:
+            _estimate(summary, configuration, store, _metadata(result))
         summary.seconds = _seconds(instance, result.run_id)
         return summary
+
+
+def _check_embedder(configuration: Configuration, *, is_dry: bool) -> None:
+    """Open the embedder once before anything is done; a dry run needs no key."""
+    try:
+        configuration.open_embedder()
+    except EmbeddingError:
+        if not is_dry:
+            raise
+    configuration.close_embedder()
+
+
+def _estimate(
+    summary: Summary,
+    configuration: Configuration,
+    store: LanceStore,
+    metadata: Collection[str],
+) -> None:
+    """Put into ``summary`` what embedding would cost, and say if it is more than may be spent."""
+    names = [name for name in ("chunks", "symbols") if name in metadata]
+    stages = [Batches(store.path / "stages" / f"{name}.arrow", TABLES[name]) for name in names]
+    summary.estimate = estimate_run(configuration, store, stages)
+    most = configuration.load().embedding.max_cost
+    cost = next((float(str(row["cost_usd"])) for row in summary.estimate), 0.0)
+    if most and cost > most:
+        reason = f"embedding is estimated at ${cost:.2f} and ends at max_cost = ${most:g}"
+        summary.notices.append({"repository": "", "reason": reason})
 
 
 def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
@@ -151,7 +183,9 @@ def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: 
         others = _count(changes, table, names, _OLD if is_dry else _NEW) if is_done else 0
         values["unchanged"] = total - others
         setattr(summary, table, values)
-    summary.texts = _texts(changes, metadata.get("embeddings", {}))
+    embeddings = metadata.get("embeddings", {})
+    summary.texts = _texts(changes, embeddings)
+    summary.usage |= {name: embeddings[name] for name in summary.usage if name in embeddings}
     return summary
 
 

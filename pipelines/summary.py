@@ -28,6 +28,8 @@ class Summary:
     chunks: dict[str, int] = field(default_factory=_zeros)
     symbols: dict[str, int] = field(default_factory=_zeros)
     texts: dict[str, int] = field(default_factory=lambda: {"embedded": 0, "reused": 0})
+    usage: dict[str, float] = field(default_factory=lambda: {"tokens": 0, "cost_usd": 0.0})
+    estimate: list[dict[str, object]] = field(default_factory=list)
     failed: list[dict[str, str]] = field(default_factory=list)
     notices: list[dict[str, str]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -68,7 +70,13 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
         values = getattr(summary, name)
         yield name, ", ".join(f"{values[key]:,} {key}" for key in _COUNTS)
     texts = summary.texts
-    yield "texts", f"{texts['embedded']:,} embedded, {texts['reused']:,} reused"
+    cost = summary.usage["cost_usd"]
+    spent = f", ${cost:.4f}" if cost else ""
+    yield "texts", f"{texts['embedded']:,} embedded, {texts['reused']:,} reused{spent}"
+    for row in summary.estimate:
+        name = f"{row['embedder']} {row['model']}".strip()
+        told = f"{row['texts']:,} texts, {row['tokens']:,} tokens, ${row['cost_usd']:.2f}"
+        yield "would embed" if row["is_configured"] else "or with", f"{told} with {name}"
     yield "seconds", _seconds(summary.seconds)
     yield "store", summary.store
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Final, cast
 
 import dagster as dg
+from pydantic import PrivateAttr
 
-from codelake.embedding import Embedder
+from codelake.embedding import Closable, Embedder
 from codelake.settings import Settings
 from resources.embedders import open_embedder
 from resources.git import without_credentials
@@ -30,6 +31,7 @@ class Configuration(dg.ConfigurableResource[None]):
     config_file: str = ""
     store: str = ""
     changes: str = "{}"
+    _embedder: Embedder | None = PrivateAttr(None)
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[None]:
@@ -42,7 +44,10 @@ class Configuration(dg.ConfigurableResource[None]):
         """
         del context
         with self.open_store().writing():
-            yield cast("None", self)  # Dagster's type of a resource that is its own value
+            try:
+                yield cast("None", self)  # Dagster's type of a resource that is its own value
+            finally:
+                self.close_embedder()
 
     def load(self) -> Settings:
         """Return the settings of this run."""
@@ -76,9 +81,20 @@ class Configuration(dg.ConfigurableResource[None]):
         return open_store(str(expand_home(self.load().store).absolute()))
 
     def open_embedder(self) -> Embedder | None:
-        """Open the embedder, or return ``None`` where the index is by words only."""
+        """Return the embedder, the same one for the whole run: it counts what the run costs.
+
+        ``None`` where the index is by words only.
+        """
         settings = self.load().embedding
-        return None if settings.embedder == NO_EMBEDDER else open_embedder(settings)
+        if self._embedder is None and settings.embedder != NO_EMBEDDER:
+            self._embedder = open_embedder(settings)
+        return self._embedder
+
+    def close_embedder(self) -> None:
+        """Close the connections of the embedder, if it has any; a later text opens new ones."""
+        opened, self._embedder = self._embedder, None
+        if isinstance(opened, Closable):
+            opened.close()
 
 
 @lru_cache(maxsize=8)

@@ -338,15 +338,16 @@ def test_money_and_tokens_are_counted(server: EmbeddingServer) -> None:
 
 def test_the_budget_is_never_passed_and_the_rest_stays_for_later(server: EmbeddingServer) -> None:
     embedder = openai(server)
-    embedder.service.price, embedder.service.max_cost = 1e6, 80.0  # a dollar a token
+    embedder.service.price, embedder.service.max_cost = 1e6, 60.0  # a dollar a token
     stored: list[str] = []
-    with pytest.raises(EmbeddingError, match=r"stopped before embedding\.max_cost = \$80"):
+    with pytest.raises(EmbeddingError, match=r"stopped before embedding\.max_cost = \$60"):
         stored.extend(
             text_hash
             for part in embed_texts(((text, text) for text in TEXTS), embedder)
             for text_hash in part.table["text_hash"].to_pylist()
         )
-    assert 0 < embedder.usage.cost <= 80
+    tokens = max(len(text) // 2 + 1 for text in TEXTS)  # a text may cost that much
+    assert 60 - tokens < embedder.usage.cost <= 60
     assert stored == server.sent() == TEXTS[: len(stored)]
     assert 0 < len(stored) < len(TEXTS)
 

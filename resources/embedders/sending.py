@@ -179,16 +179,26 @@ class Sending:
             if not service.can_pay(
                 request.tokens + sum(r.tokens for r, _ in self._running.values())
             ):
-                self._again.appendleft(request)
-                if not self._running:
-                    self._stop(
-                        f"stopped before embedding.max_cost = ${service.max_cost:g}: "
-                        f"${service.usage.cost:.4f} spent, and what it bought is kept; "
-                        "raise the limit and run again for the rest"
-                    )
-                return
+                if self._running:  # their answers may turn out cheaper than was feared
+                    self._again.appendleft(request)
+                    return
+                self._spare(request)
+                continue
             request = replace(request, attempts=request.attempts + 1)
             self._running[pool.submit(service.send, request, self._kind)] = request, now
+
+    def _spare(self, request: Request) -> None:
+        """Buy what can be paid of a request that cannot: halve it, and end with a single text."""
+        if len(request.texts) > 1:
+            self._again.extendleft(reversed(request.halves()))
+            return
+        self._again.appendleft(request)
+        service = self._service
+        self._stop(
+            f"stopped before embedding.max_cost = ${service.max_cost:g}: "
+            f"${service.usage.cost:.4g} spent, and what it bought is kept; "
+            "raise the limit and run again for the rest"
+        )
 
     def _next(self, now: float) -> Request | None:
         for _ in range(len(self._again)):
