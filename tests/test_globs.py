@@ -98,3 +98,14 @@ def test_lines_are_read_as_git_reads_them(text: bytes, excluded: list[str]) -> N
     rules = PathRules(FileSettings(), {".codelakeignore": text})
     paths = ["a.py", "b.py", "b ", f"caf{chr(0x10FF00 + 0xE9)}.py"]
     assert [path for path in paths if rules.is_excluded(path)] == excluded
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[/]", "x[!\\", "[a-", "[[:none:]a]", "[", "a\\", "[]", "a//b"]
+)
+def test_a_pattern_that_git_matches_with_nothing_matches_nothing(
+    repository: Path, pattern: str
+) -> None:
+    paths = ["a", "x", "b/a", "[", "a/b", "-", "]"]
+    assert not any(_git_matches(repository, f"/{pattern}", paths))
+    assert not any(parse_glob(f"/{pattern}".encode()).match(path.encode()) for path in paths)

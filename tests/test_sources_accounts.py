@@ -246,6 +246,22 @@ def test_an_account_that_is_not_there_is_said(forge: Forge, tmp_path: Path, kind
     assert "check the name, or set FORGE_TOKEN" in reason
 
 
+@pytest.mark.parametrize("kind", _KINDS)
+def test_a_host_without_a_variable_is_told_of_the_setting(
+    forge: Forge, tmp_path: Path, kind: str
+) -> None:
+    forge.token = _TOKEN
+    chosen = build_settings({"store": str(tmp_path), "sources": forge.sources(kind)})
+    (failed,) = _found(forge, chosen, kind)
+    assert f"name the variable of a token: sources.tokens.'{forge.host}'" in failed.reason
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+def test_a_user_that_may_not_be_listed_is_told(forge: Forge, tmp_path: Path, kind: str) -> None:
+    forge.script = [_status(404), _status(403, "no")]
+    assert "answered 403 (no)" in _Listing(forge, tmp_path, kind).reason()
+
+
 @pytest.mark.parametrize(
     ("value", "telling"), [("two\nlines", "is no token"), ("caf\xe9", "is no token")]
 )
@@ -270,6 +286,16 @@ def test_a_token_does_not_travel_unencrypted() -> None:
     with pytest.raises(SourceError, match="unencrypted"):
         parse_account("github://git.example.org/acme", sources, {"WORK_TOKEN": "x"})
     assert parse_account("github://git.example.org/acme", sources, {}).token == ""
+    elsewhere = build_settings(
+        {
+            "sources": {
+                "api": {"localhost": "http://git.example.org/api/v3"},
+                "tokens": {"localhost": "WORK_TOKEN"},
+            }
+        }
+    ).sources
+    with pytest.raises(SourceError, match=r"unencrypted to http://git\.example"):
+        parse_account("github://localhost/acme", elsewhere, {"WORK_TOKEN": "x"})
 
 
 def test_a_token_of_one_host_is_not_sent_to_another() -> None:
