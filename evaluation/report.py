@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -18,6 +19,8 @@ from evaluation.summary import EVERY_SET, PRIMARY, Comparison, Outcome, System, 
 WORST: Final = 8  # questions shown side by side
 _TEXT: Final = 400  # characters of a question that are shown
 _LINE_MAPPED: Final = ("line_max_recall@5", "line_mean_recall@5")
+# Of the sizes of chunks.
+_SHARES: Final = {"10 %": 0.1, "median": 0.5, "90 %": 0.9, "largest": 1.0}
 
 Rows = list[list[str]]
 
@@ -56,15 +59,15 @@ def build_report(
     records = rows.to_pylist()
     outcome = Outcome(records)
     compared = outcome.comparisons(baseline, PRIMARY)
-    cut_rows = cuts.to_pylist()
+    indexes = _indexes(cuts)
     sections = (
         _verdict(compared, records),
         _differences(compared),
         _means(outcome, PRIMARY),
         _line_mapped(outcome, baseline),
-        _by_size(outcome, cut_rows),
-        _by_cost(outcome, cut_rows),
-        _sizes(cut_rows),
+        _by_size(outcome, indexes),
+        _by_cost(outcome, indexes),
+        _sizes(indexes),
         _breakdown(outcome, "language"),
         _breakdown(outcome, "repository"),
         _worst(outcome, questions),
@@ -149,9 +152,23 @@ def _line_rows(outcome: Outcome, baseline: str, name: str) -> Rows:
     return rows
 
 
-def _by_size(outcome: Outcome, cuts: Sequence[Mapping[str, Any]]) -> Section:
+def _indexes(cuts: pa.Table) -> list[dict[str, Any]]:
+    """Return what the index of each arm holds over all repositories, in the order of the arms."""
+    frame = pl.from_arrow(cuts)
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101 # what a table gives
+    sizes = pl.col("nws").explode().drop_nulls()
+    found = frame.group_by("chunker", "header", maintain_order=True).agg(
+        pl.col("chunks", "distinct_texts", "characters", "bytes").sum(),
+        sizes,
+        sizes.mean().fill_null(1.0).alias("mean_nws"),
+        *(sizes.quantile(share, "higher").alias(name) for name, share in _SHARES.items()),
+    )
+    return found.to_dicts()
+
+
+def _by_size(outcome: Outcome, indexes: Sequence[Mapping[str, Any]]) -> Section:
     series: dict[str, list[Mark]] = {}
-    mean_nws = {key: _mean_nws(own) for key, own in _by_arm(cuts).items()}
+    mean_nws = {(index["chunker"], index["header"]): index["mean_nws"] for index in indexes}
     scope = _widest(outcome)
     for system in outcome.systems:
         kind = f"{system.chunker.split(':')[0]} {_ranking(system)}"
@@ -162,37 +179,33 @@ def _by_size(outcome: Outcome, cuts: Sequence[Mapping[str, Any]]) -> Section:
     return Section("What the size of a chunk does", (), plot)
 
 
-def _by_cost(outcome: Outcome, cuts: Sequence[Mapping[str, Any]]) -> Section:
-    by_arm = _by_arm(cuts)
+def _by_cost(outcome: Outcome, indexes: Sequence[Mapping[str, Any]]) -> Section:
     series: dict[str, list[Mark]] = {}
     rows: Rows = []
     scope = _widest(outcome)
-    for (chunker, header), own in by_arm.items():
-        chunks = sum(cut["chunks"] for cut in own)
-        texts = sum(cut["distinct_texts"] for cut in own)
-        characters = sum(cut["characters"] for cut in own)
-        megabytes = sum(cut["bytes"] for cut in own) / 1e6
+    for index in indexes:
+        chunker, header = index["chunker"], index["header"]
         label = chunker if header == "none" else f"{chunker} {header}"
-        rows.append([label, f"{chunks:,}", f"{texts:,}", f"{characters:,}", f"{megabytes:.1f}"])
+        counts = (f"{index[key]:,}" for key in ("chunks", "distinct_texts", "characters"))
+        rows.append([label, *counts, f"{index['bytes'] / 1e6:.1f}"])
         for system in outcome.systems:
             if (system.chunker, system.header) == (chunker, header):
                 estimate = outcome.estimate(system, scope, PRIMARY)
-                mark = _mark(estimate, chunks, system.label)
+                mark = _mark(estimate, index["chunks"], system.label)
                 series.setdefault(_ranking(system), []).append(mark)
     plot = curve_plot(series, "rows of the index", f"{PRIMARY}, {scope}")
     head = ("chunker", "rows of the index", "texts to embed", "characters to embed", "MB searched")
     return Section("What an index costs", (), plot, head, rows)
 
 
-def _sizes(cuts: Sequence[Mapping[str, Any]]) -> Section:
-    series = {
-        chunker: [size for cut in own for size in cut["nws"]]
-        for (chunker, header), own in _by_arm(cuts).items()
-        if header == next(h for c, h in _by_arm(cuts) if c == chunker)
-    }
-    rows = [[name, f"{len(own):,}", *_quantiles(own)] for name, own in series.items()]
-    head = ("chunker", "chunks", "10 %", "median", "90 %", "largest")
-    plot = size_plot(series, "nws of a chunk")
+def _sizes(indexes: Sequence[Mapping[str, Any]]) -> Section:
+    first = {index["chunker"]: index for index in reversed(indexes)}  # a header changes no size
+    rows = [
+        [name, f"{index['chunks']:,}", *(f"{index[share] or 0:,.0f}" for share in _SHARES)]
+        for name, index in reversed(first.items())
+    ]
+    head = ("chunker", "chunks", *_SHARES)
+    plot = size_plot({row[0]: first[row[0]]["nws"] for row in rows}, "nws of a chunk")
     return Section("How big the chunks are", (), plot, head, rows)
 
 
@@ -245,24 +258,6 @@ def _lineage(records: Sequence[Mapping[str, Any]]) -> Section:
     )
     rows = sorted({tuple(str(row[key]) for key in keys) for row in records})
     return Section("Where the figures come from", (), "", keys, rows)
-
-
-def _by_arm(cuts: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for cut in cuts:
-        found.setdefault((cut["chunker"], cut["header"]), []).append(cut)
-    return found
-
-
-def _mean_nws(cuts: Sequence[Mapping[str, Any]]) -> float:
-    sizes = [size for cut in cuts for size in cut["nws"]]
-    return max(1.0, float(sum(sizes)) / max(1, len(sizes)))
-
-
-def _quantiles(values: Sequence[int]) -> list[str]:
-    ordered = sorted(values) or [0]
-    picks = (0.1, 0.5, 0.9, 1.0)
-    return [f"{ordered[min(len(ordered) - 1, int(p * len(ordered)))]:,}" for p in picks]
 
 
 def _widest(outcome: Outcome) -> str:
