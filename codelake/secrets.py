@@ -31,6 +31,7 @@ _ELEMENT: Final = r"(?i:WORDS)>(?P<secret>[^<>\s]{8,512})</"
 _LINE: Final = r"(?i:WORDS)[0-9]*[\"']?[ \t]*[:=][ \t]*(?P<secret>[^\s\"'`#]{8,512})"
 _LINE_START: Final = r"[ \t]*(?:export |set |ENV |ARG |- )?[\"']?[\w.-]*"
 _LINE_HEAD: Final = re.compile(_LINE_START)
+_HEAD_LENGTH: Final = 300  # characters; what stands farther into a line begins none
 _Span = tuple[int, int, str]  # start, end, kind
 
 
@@ -133,7 +134,7 @@ def _find_assigned(text: str, path: str) -> Iterator[_Span]:
     is_configuration = path.lower().endswith(rules.unquoted)
     for start in _stems(text, rules.stems):
         matches = [pattern.match(text, start) for pattern in rules.everywhere]
-        if is_configuration and _LINE_HEAD.fullmatch(text, text.rfind("\n", 0, start) + 1, start):
+        if is_configuration and _is_line_head(text, start):
             matches.append(rules.line.match(text, start))
         if rules.public.search(text, max(0, start - _NAME_LENGTH), start):
             continue
@@ -141,6 +142,14 @@ def _find_assigned(text: str, path: str) -> Iterator[_Span]:
             judge = "password" if match["password"] else "key"
             if _is_secret(match["secret"], judge):
                 yield match.start("secret"), match.end("secret"), judge
+
+
+def _is_line_head(text: str, start: int) -> bool:
+    """Say whether a line begins with a name that goes on at ``start``."""
+    first = max(0, start - _HEAD_LENGTH)
+    end = text.rfind("\n", first, start)
+    is_begun = end >= 0 or not first
+    return is_begun and _LINE_HEAD.fullmatch(text, max(end + 1, first), start) is not None
 
 
 def _stems(text: str, stems: Iterable[str]) -> Iterator[int]:

@@ -148,3 +148,14 @@ def test_an_encoding_that_hides_ascii_is_suspect() -> None:
     text = f"key = {SECRETS['github-token']}"
     contents = pa.array([text.encode("utf-16"), b"key = 1"], pa.large_binary())
     assert find_suspects(contents, pa.array(["a.py", "b.py"])) == [True, False]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["sk-", "pa-", "eyJ", "eyJ.", "token", "PASSWORD", "api_key", "token=", "'", "password: ", "A"],
+)
+@pytest.mark.parametrize("path", ["a.py", "a.yaml"])
+def test_no_text_makes_masking_run_for_ever(unit: str, path: str) -> None:
+    for head in ("", "-----BEGIN RSA PRIVATE KEY-----\n"):
+        text = head + unit * (100_000 // len(unit))
+        assert len(mask(text, path)[0]) == len(text)
