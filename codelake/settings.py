@@ -230,6 +230,12 @@ class MultiHopSettings(_Section):
         5, gt=0, description="end when fewer high-scoring candidates are left to expand"
     )
     high_score: float = Field(0.3, ge=0, description="a reranking score from here on is high")
+    rerank_weight: float = Field(
+        0.2,
+        ge=0,
+        le=1,
+        description="share of the reranking score in the order of hits; the rest is the hybrid one",
+    )
     batch: int = Field(
         64, gt=0, description="texts reranked at once; the clock is read between batches"
     )

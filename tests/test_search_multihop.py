@@ -113,7 +113,7 @@ def test_hits_come_from_farther_with_each_hop_and_name_their_seed(tables: LanceT
     def farther_is_better(degrees: float, _: int) -> float:
         return 0.5 + degrees / 360
 
-    answer, _ = walk(tables, farther_is_better, neighbours=20)
+    answer, _ = walk(tables, farther_is_better, neighbours=20, rerank_weight=1)
     assert answer.hits[0].path > "100.py"
     assert answer.hits[0].hop > 1
     assert answer.hits[0].seed
@@ -227,3 +227,14 @@ def test_without_vectors_it_falls_back(tmp_path: Path) -> None:
     assert answer.mode == "hybrid"
     assert len(answer.notices) == 2
     assert answer.hits[0].path == "a.py"
+
+
+def test_the_order_is_made_of_both_scores(tables: LanceTables) -> None:
+    def farther_is_better(degrees: float, _: int) -> float:
+        return 0.5 + degrees / 360
+
+    answer, _ = walk(tables, farther_is_better, neighbours=20, rerank_weight=0.0)
+    hybrid = search(
+        "degrees 0", tables=tables, embedder=EMBEDDER, k=len(answer.hits), mode="hybrid"
+    )
+    assert [hit.path for hit in answer.hits] == [hit.path for hit in hybrid.hits]

@@ -29,16 +29,20 @@ def score_candidates(
     defined = [_defines(candidate, question) for candidate in candidates]
     is_defined = max(defined, default=0.0) >= _SAME_NAME
     use = _USED if is_defined or not question.is_about_names else _SAME_NAME
+    best = max((candidate.signals.get("rerank", 0.0) for candidate in candidates), default=0.0)
+    weight = settings.multihop.rerank_weight
     for candidate, defines in zip(candidates, defined, strict=True):
         signals = candidate.signals
         signals |= _exact_signals(candidate, question, defines, use)
-        base = signals["rerank"] if "rerank" in signals else _fused(signals, settings.dense_weight)
+        base = _fused(signals, settings.dense_weight)
+        if best > 0:
+            base += weight * (signals["rerank"] / best - base)
         bonus = settings.ranking.exact_bonus * signals.get("exact", 0.0)
         bonus += settings.ranking.literal_bonus * signals.get("literal", 0.0)
-        weight = _weight(candidate, question, settings.ranking)
-        if weight != 1.0:
-            signals["weight"] = weight
-        candidate.score = (base + bonus) * weight
+        factor = _weight(candidate, question, settings.ranking)
+        if factor != 1.0:
+            signals["weight"] = factor
+        candidate.score = (base + bonus) * factor
 
 
 def _fused(signals: dict[str, float], dense_weight: float) -> float:

@@ -52,7 +52,9 @@ class Ranker:
             own = next(nearest) if vector is not None else {}
             question = read_question(query)
             first = self._regular(question, vector, own, depth)
-            ranked[query] = self._walk(question, first)[: self.k]
+            if vector is not None:
+                first = self._walk(question, vector, own, first)
+            ranked[query] = first[: self.k]
         return ranked
 
     def _wanted(self) -> int:
@@ -122,7 +124,13 @@ class Ranker:
             if vector is not None:
                 nearest = self._nearest([vector], depth)[0]
 
-    def _walk(self, question: Question, first: list[Candidate]) -> list[Candidate]:
+    def _walk(
+        self,
+        question: Question,
+        vector: _Vector,
+        nearest: dict[str, pa.Table],
+        first: list[Candidate],
+    ) -> list[Candidate]:
         """Follow neighbours from ``first``; return it where no reranker answers."""
         if self.plan.reranker is None or self.plan.embedder is None:
             return first
@@ -142,7 +150,25 @@ class Ranker:
             self.plan.notices.append(f"Answered by hybrid, the reranker failed: {error}")
             return first
         self.stopped.append(stopped)
-        score_candidates(walk.pool, question, self.settings)
-        # The reranker has read every candidate: what else was found nearby adds nothing.
-        alone = {"agreement_weight": 0.0, "file_weight": 0.0}
-        return group(walk.pool, self.settings.ranking.model_copy(update=alone))
+        self._add_nearness(walk.pool, vector, nearest, walk.model_id)
+        weight = {"dense_weight": self.plan.dense_weight}
+        score_candidates(walk.pool, question, self.settings.model_copy(update=weight))
+        return group(walk.pool, self.settings.ranking)
+
+    def _add_nearness(
+        self,
+        pool: Sequence[Candidate],
+        vector: _Vector,
+        nearest: dict[str, pa.Table],
+        model_id: str,
+    ) -> None:
+        """Tell of what was found on the way how near it is to the question, as of the first."""
+        for table, ranking in nearest.items():
+            found = [c for c in pool if c.table == table and c.hop]
+            top = max(ranking.column("score").to_pylist(), default=0.0)
+            if not found or top <= 0:
+                continue
+            ids = [candidate.id for candidate in found]
+            vectors = self.tables.vectors(table, ids, model_id=model_id)
+            for candidate, near in zip(found, vectors @ vector, strict=True):
+                candidate.signals["dense"] = max(float(near), 0.0) / top
