@@ -17,6 +17,7 @@ PARTS: Final[dict[str, str]] = {
     "embedding": "The embedded default model",
     "service": "Our way to an embeddings service against its own client",
     "store": "The store alone, with random vectors",
+    "vectors": "The vector index against exact search, alone",
     "search": "Questions over the pipeline's tables",
     "nightly": "A history replayed night by night",
 }

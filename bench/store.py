@@ -1,4 +1,4 @@
-"""The store alone: what writing, indexing and upkeep cost, and what a vector index finds."""
+"""The store alone: what writing, indexing and upkeep cost."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from bench.figures import Figure
 from bench.measure import folder_megabytes, timed
 from bench.trees import Source
+from bench.vectors import unit_vectors
 from codelake.hashing import content_hash, row_id
 from codelake.schemas import CHUNKS, EMBEDDINGS
-from codelake.search.tables import Filters
 from resources.store import LanceStore
 
 _MODEL: Final = "random/384"
@@ -24,10 +24,6 @@ _LINES: Final = 40  # of a row; about as much text as a chunk
 _BATCH_ROWS: Final = 1000
 _SLICE: Final = 1024  # texts embedded between two writes
 _CHANGED: Final = 100  # every so many-th row changes in a night
-_QUESTIONS: Final = 50
-_NEIGHBOURS: Final = 10
-_VECTOR_ROWS: Final = 30_000
-_CENTRES: Final = 1500
 
 
 def measure(sources: list[Source]) -> list[Figure]:
@@ -46,7 +42,7 @@ def measure(sources: list[Source]) -> list[Figure]:
                 store.optimize()
     seconds = [Figure(what, cost, "CPU s") for what, cost in costs.items()]
     counts = [Figure("rows", rows), Figure("rows changed in a night", changed)]
-    return [*counts, *seconds, *sizes, *_index_figures()]
+    return [*counts, *seconds, *sizes]
 
 
 def _first_night(store: LanceStore, sources: list[Source], costs: dict[str, float]) -> int:
@@ -81,7 +77,7 @@ def _embed(store: LanceStore) -> None:
     hashes = [text_hash for text_hash, _ in store.pending(_MODEL)]
     for start in range(0, len(hashes), _SLICE):
         some = hashes[start : start + _SLICE]
-        store.append_embeddings(_embeddings(some, _ordered(len(some), seed=start)))
+        store.append_embeddings(_embeddings(some, unit_vectors(len(some), seed=start)))
     store.fill_vectors("chunks", _MODEL)
     store.complete_model(_MODEL)
 
@@ -127,58 +123,3 @@ def _row(source: Source, start: int, text: str) -> dict[str, object]:
         "content_hash": hashed,
         "text_hash": hashed,
     }
-
-
-def _ordered(count: int, seed: int, centres: int = 0) -> NDArray[np.float32]:
-    """Return unit vectors: without any order, or around so many centres."""
-    chance = np.random.default_rng(seed)
-    vectors = chance.standard_normal((count, _DIMENSION), dtype=np.float32)
-    if centres:
-        middles = np.random.default_rng(0).standard_normal((centres, _DIMENSION), np.float32)
-        vectors = middles[chance.integers(0, centres, count)] + 0.7 * vectors
-    unit: NDArray[np.float32] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return unit
-
-
-def _index_figures() -> list[Figure]:
-    figures = []
-    for name, centres in (("without order", 0), ("in clusters", _CENTRES)):
-        vectors = _ordered(_VECTOR_ROWS, 1, centres)
-        with tempfile.TemporaryDirectory(prefix="codelake-vectors-") as folder:
-            store = LanceStore(Path(folder))
-            with store.writing():
-                figures += _asked(store, vectors, f"vectors {name}")
-    return figures
-
-
-def _asked(store: LanceStore, vectors: NDArray[np.float32], name: str) -> list[Figure]:
-    rows = [_row(Source(f"r{i % 50}", f"{i}", "", b""), 0, str(i)) for i in range(len(vectors))]
-    store.replace_rows("chunks", batches=CHUNKS.table(rows).to_batches())
-    store.use_model(_MODEL, _DIMENSION)
-    store.append_embeddings(_embeddings([str(row["text_hash"]) for row in rows], vectors))
-    store.fill_vectors("chunks", _MODEL)
-    queries = vectors[:: len(vectors) // _QUESTIONS]
-    costs: dict[str, float] = {}
-    filters = {"": Filters(), ", one repository of 50": Filters(repositories=("r7",))}
-    exact = {what: _nearest(store, queries, some) for what, some in filters.items()}
-    with timed(costs, "build"):
-        store.optimize(vector_rows=1)
-    figures = [Figure(f"{name}: index built", costs["build"], "CPU s")]
-    for what, some in filters.items():
-        with timed(costs, what):
-            found = _nearest(store, queries, some)
-        pairs = zip(exact[what], found, strict=True)
-        recall = float(np.mean([len(a & b) / len(a) for a, b in pairs]))
-        figures += [
-            Figure(f"{name}{what}: recall@10", recall, "", ">= 0.95"),
-            Figure(f"{name}{what}: one question", 1000 * costs[what] / len(queries), "CPU ms"),
-        ]
-    return figures
-
-
-def _nearest(
-    store: LanceStore, queries: NDArray[np.float32], filters: Filters
-) -> list[frozenset[str]]:
-    tables = store.search_tables(resident_rows=0)
-    hits = tables.nearest("chunks", queries, model_id=_MODEL, k=_NEIGHBOURS, filters=filters)
-    return [frozenset(found["chunk_id"].to_pylist()) for found in hits]
