@@ -26,6 +26,7 @@ EMBEDDERS: Final[dict[str, Callable[[EmbeddingSettings], Embedder]]] = {
     "openai": _later("openai", "open_openai"),
     "openai-compatible": _later("openai", "open_compatible"),
     "voyage": _later("voyage", "open_voyage"),
+    "folder": _later("folder", "open_folder"),
     "ane": _later("ane", "open_ane"),
     "hash": _later("hashing", "open_hashing"),
 }

@@ -100,7 +100,7 @@ def require_neural_engine(name: str) -> None:
     if (platform.system(), platform.machine()) != ("Darwin", "arm64"):
         message = (
             f"{name} runs on macOS with an Apple chip alone, and this is {platform.system()} on "
-            f"{platform.machine()}; choose minilm or static (local, on the CPU) "
+            f"{platform.machine()}; choose minilm or static (local), folder (a model of your own) "
             "or openai-compatible (a server by its address)"
         )
         raise UsageError(message)

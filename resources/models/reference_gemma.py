@@ -109,13 +109,22 @@ def write_folder(folder: Path, weights: Mapping[str, Array], tokenizer: str) -> 
     files: dict[str, object] = {
         "config.json": CONFIG,
         "modules.json": [
-            {"idx": i, "path": path, "type": f"sentence_transformers.models.{kind}"}
+            {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
             for i, (kind, path) in enumerate(modules)
         ],
         "config_sentence_transformers.json": {
             "prompts": {"query": "task: search result | query: ", "document": "title: none | "}
         },
-        "1_Pooling/config.json": {"pooling_mode_mean_tokens": True},
+        "1_Pooling/config.json": {
+            "word_embedding_dimension": CONFIG["hidden_size"],
+            "pooling_mode_mean_tokens": True,
+        },
+        "sentence_bert_config.json": {"max_seq_length": TOKENS},
+        "tokenizer_config.json": {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "pad_token": "[PAD]",
+            "unk_token": "[UNK]",
+        },
     }
     folder.mkdir(parents=True, exist_ok=True)
     write_tensors(folder / "model.safetensors", weights)
@@ -123,6 +132,8 @@ def write_folder(folder: Path, weights: Mapping[str, Array], tokenizer: str) -> 
         (folder / place).mkdir()
         write_tensors(folder / place / "model.safetensors", {"linear.weight": weight})
         files[f"{place}/config.json"] = {
+            "in_features": weight.shape[1],
+            "out_features": weight.shape[0],
             "bias": False,
             "activation_function": "torch.nn.modules.linear.Identity",
         }
