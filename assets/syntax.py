@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from codelake.settings import Settings
 from resources.configuration import Configuration
@@ -34,14 +35,16 @@ def parse_files(
     repositories: pa.Table, files: Batches, settings: Settings, notes: Notes
 ) -> Iterator[pa.RecordBatch]:
     """Yield the syntax rows of every file to be parsed and count their outcomes."""
-    statuses, skipped = Counter[str](), Counter[str]()
+    statuses, skipped, secrets = Counter[str](), Counter[str](), Counter[str]()
     reporter().stage("syntax", unit="files", total=files.count(status=("added", "modified")))
     with ParserPool(settings.run.workers, settings) as pool:
         for batch in pool.map(read_contents(repositories, files, settings)):
             statuses.update(batch.column("parse_status").to_pylist())
             skipped.update(batch.column("skip_reason").to_pylist())
+            secrets.update(pc.list_flatten(batch.column("redactions")).to_pylist())
             reporter().advance(batch.num_rows)
             yield batch
     del skipped[""]
+    notes["secrets"] = dg.MetadataValue.json(dict(secrets))
     notes["parsed"] = dg.MetadataValue.json(dict(statuses))
     notes["skipped"] = dg.MetadataValue.json(dict(skipped))

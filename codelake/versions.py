@@ -9,7 +9,7 @@ from codelake.settings import Settings, fingerprint
 CHUNKER_VERSION: Final = 2
 SYMBOLS_VERSION: Final = 2
 CLASSIFICATION_VERSION: Final = 2
-MASKING_VERSION: Final = 2
+MASKING_VERSION: Final = 3
 
 
 def rows_fingerprint(settings: Settings) -> str:

@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from codelake.errors import UsageError
 from codelake.search import search
 from codelake.settings import Settings
+from pipelines.instance import open_instance
 from pipelines.opening import open_query_embedder
 from pipelines.running import run_index
 from pipelines.summary import Summary
@@ -184,6 +186,11 @@ def test_no_secret_is_sent_stored_or_said(
     done = night(store, tmp_path / "shop", **remote(server))
     said = json.dumps([seen.body for seen in server.seen]) + json.dumps(done.to_dict())
     said += "".join(capfd.readouterr())
+    with open_instance(store) as instance:
+        event = instance.get_latest_materialization_event(dg.AssetKey("syntax"))
+    assert event is not None
+    assert event.asset_materialization is not None
+    assert event.asset_materialization.metadata["secrets"].value == {"github-token": 1}
     assert "REDACTED" in said
     for secret in (TOKEN, "sk-secret-of-the-test"):
         assert secret not in said

@@ -29,6 +29,23 @@ SECRETS = {
     "sendgrid-key": f"SG.{_RANDOM[:22]}.{(_RANDOM * 2)[:43]}",
     "private-key": _PEM,
     "digitalocean-token": "dop_v1_" + "0123456789abcdef" * 4,
+    "openrouter-key": "sk-or-v1-" + "0123456789abcdef" * 4,
+    "jina-key": "jina_" + _RANDOM * 2,
+    "groq-key": "gsk_" + _RANDOM + _RANDOM[:16],
+    "xai-key": "xai-" + _RANDOM * 2,
+    "perplexity-key": "pplx-" + _RANDOM + _RANDOM[:12],
+    "replicate-token": "r8_" + _RANDOM + "a",
+    "pinecone-key": "pcsk_" + _RANDOM * 2,
+    "databricks-token": "dapi" + "0123456789abcdef" * 2,
+    "newrelic-key": "NRAK-" + _RANDOM.upper()[:27],
+    "shopify-token": "shpat_" + "0123456789abcdef" * 2,
+    "atlassian-token": "ATATT3" + _RANDOM * 2,
+    "vault-token": "hvs." + _RANDOM,
+    "doppler-token": "dp.pt." + _RANDOM + "abcdef",
+    "linear-key": "lin_api_" + _RANDOM + "abcdef",
+    "sentry-token": "sntrys_" + _RANDOM * 2,
+    "figma-token": "figd_" + _RANDOM + "abcdef",
+    "postman-key": "PMAK-0123456789abcdef01234567-" + "0123456789abcdef0" * 2,
 }
 PLACES = ["{}", 'key = "{}"', "# {}\nnext = 1\n", "f('{}', 2)", "é {} 🚀\r\n"]
 
