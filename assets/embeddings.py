@@ -1,11 +1,15 @@
 """The vectors of texts, by model and content: no text is embedded twice."""
 
+from typing import Final
+
 import dagster as dg
 
 from codelake.embedding import embed_texts
 from codelake.errors import EmbeddingError
 from resources.configuration import Configuration
 from resources.progress import reporter
+
+_MOST_CUT: Final = 1000  # text hashes that are listed; "truncated" counts all
 
 
 @dg.asset(
@@ -25,13 +29,14 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
     store.use_model(embedder.model_id, embedder.dimension, settings)
     pending = store.pending_count(embedder.model_id)
     reporter().stage("embeddings", unit="texts", total=pending)
-    embedded, failures, stopped = 0, dict[str, str](), ""
+    embedded, failures, cut, stopped = 0, dict[str, str](), list[str](), ""
     try:
         for part in embed_texts(
             store.pending(embedder.model_id), embedder, progress=reporter().advance
         ):
             embedded += store.append_embeddings(part.table)
             failures |= part.failures
+            cut += part.truncated[: _MOST_CUT - len(cut)]
     except EmbeddingError as error:
         # What was embedded is kept and used; the last stage of the run says that some is missing.
         stopped = str(error)
@@ -47,6 +52,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
             "requests": usage.requests,
             "retries": usage.retries,
             "truncated": usage.truncated,
+            "truncated_texts": dg.MetadataValue.json(cut),
             "cost_usd": usage.cost,
         }
     )
