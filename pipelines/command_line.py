@@ -19,6 +19,7 @@ COMMANDS: Final[dict[str, str]] = {
     "index": "Index repositories, or bring their index up to date.",
     "search": "Ask a question and print ranked hits.",
     "chunk": "Show how a file is cut into chunks and symbols.",
+    "find-similar": "Find code that is like the code at a line.",
     "show": "Print one chunk or symbol with its surroundings.",
     "mcp": "Serve the search to agents.",
     "status": "Tell what the store holds and how fresh it is.",
@@ -43,7 +44,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 # click's signature
         if cmd_name not in COMMANDS:
             return None
-        command = getattr(importlib.import_module(f"pipelines.commands.{cmd_name}"), cmd_name)
+        name = cmd_name.replace("-", "_")
+        command = getattr(importlib.import_module(f"pipelines.commands.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 # each module holds its command
         return command
 

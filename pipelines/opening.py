@@ -1,6 +1,8 @@
 """Open what a question needs: the store that is there and the embedder of its vectors."""
 
 import difflib
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -8,8 +10,9 @@ from typing import Final
 
 from codelake.embedding import Embedder
 from codelake.errors import EmbeddingError, StoreError, UsageError
+from codelake.paths import path_from_bytes
 from codelake.reranking import Reranker
-from codelake.search import Filters
+from codelake.search import Filters, Place
 from codelake.settings import EmbeddingSettings, Settings
 from resources.embedders import open_embedder
 from resources.places import expand_home
@@ -19,6 +22,8 @@ from resources.store.states import Found
 
 _NEAREST: Final = 3  # names like a wrong one that are told
 _EXAMPLES: Final = 5  # names that are told where none is like it
+_PLACE: Final = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:-\d+)?", re.DOTALL)
+_MOST: Final = 10_000  # chunks of files that have one path in several repositories
 _NO_RERANKER: Final = "none"
 LOCAL_RERANKER: Final = "maxsim"
 _WORDS_ONLY: Final = frozenset({"text", "symbol", "regex"})
@@ -98,6 +103,39 @@ def repository_folders(store: LanceStore) -> dict[str, Path]:
     rows = store.read("repositories", columns=["repository", "source"]).to_pylist()
     folders = {row["repository"]: Path(row["source"]) for row in rows}
     return {name: folder for name, folder in folders.items() if folder.is_dir()}
+
+
+def find_place(place: str, store: LanceStore, tables: LanceTables, repository: str = "") -> Place:
+    """Return the line of an indexed file that ``PATH:LINE`` means.
+
+    Args:
+        place: the path of a file on this machine or as it stands in the index, and a line, or
+            the first and the last as ``codelake search`` prints them.
+        store: the store.
+        tables: what is searched.
+        repository: where the path is; empty where the index tells.
+
+    Raises:
+        UsageError: there is no line, or the path is in no repository or in several.
+    """
+    match = _PLACE.fullmatch(place)
+    if match is None:
+        message = f"{place!r} names no line; give it as PATH:LINE, e.g. src/app.py:12"
+        raise UsageError(message)
+    path, line = match["path"], int(match["line"])
+    here = Path(path).absolute()
+    for name, folder in repository_folders(store).items() if here.is_file() else ():
+        if repository in {"", name} and here.is_relative_to(folder.absolute()):
+            inner = os.fsencode(here.relative_to(folder.absolute()).as_posix())
+            return Place(name, path_from_bytes(inner), line, line)
+    filters = Filters(repositories=(repository,) if repository else ())
+    rows = tables.equal("chunks", "path", [path], k=_MOST, filters=filters, columns=["repository"])
+    names = sorted(set(rows["repository"].to_pylist()))
+    if len(names) != 1:
+        told = f"in several repositories ({', '.join(names[:_EXAMPLES])}); name one with -r"
+        message = f"{path!r} is {told if names else 'no indexed file; see `codelake status`'}"
+        raise UsageError(message)
+    return Place(names[0], path, line, line)
 
 
 def require_languages(names: Sequence[str]) -> None:
