@@ -30,7 +30,7 @@ class _Kept:
         if twin is not None:
             return twin
         file = self.by_file.get((candidate.repository, candidate.path), ())
-        return next((kept for kept in file if is_overlapping(kept, candidate)), None)
+        return next((kept for kept in file if _shares_lines(kept, candidate)), None)
 
     def add(self, candidate: Candidate) -> None:
         self.all.append(candidate)
@@ -45,8 +45,11 @@ class _Kept:
 
 def is_overlapping(one: Candidate, other: Candidate) -> bool:
     """Tell whether more than half of the lines of either lie in the other, in one file."""
-    if (one.repository, one.path) != (other.repository, other.path):
-        return False
+    is_same_file = one.path == other.path and one.repository == other.repository
+    return is_same_file and _shares_lines(one, other)
+
+
+def _shares_lines(one: Candidate, other: Candidate) -> bool:
     shared = min(one.end_line, other.end_line) - max(one.start_line, other.start_line) + 1
     shortest = min(one.end_line - one.start_line, other.end_line - other.start_line) + 1
     return 2 * shared > shortest

@@ -31,9 +31,11 @@ def score_candidates(
     use = _USED if is_defined or not question.is_about_names else _SAME_NAME
     best = max((candidate.signals.get("rerank", 0.0) for candidate in candidates), default=0.0)
     weight = settings.multihop.rerank_weight
+    reads_text = bool(question.names or question.files or question.pieces)
     for candidate, defines in zip(candidates, defined, strict=True):
         signals = candidate.signals
-        signals |= _exact_signals(candidate, question, defines, use)
+        if defines or reads_text:
+            signals |= _exact_signals(candidate, question, defines, use)
         base = _fused(signals, settings.dense_weight)
         if best > 0:
             base += weight * (signals["rerank"] / best - base)
