@@ -7,7 +7,9 @@ from assets.chunks import chunks
 from assets.embeddings import embeddings
 from assets.file_table import file_table
 from assets.files import files
+from assets.indexed_repository import indexed_repository
 from assets.indexes import indexes
+from assets.outcomes import outcomes
 from assets.repositories import repositories
 from assets.repository_table import repository_table
 from assets.symbol_table import symbol_table
@@ -16,7 +18,7 @@ from assets.syntax import syntax
 from assets.vectors import vectors
 from assets.word_indexes import word_indexes
 
-ASSETS = [
+STAGES = [
     repositories,
     files,
     syntax,
@@ -33,4 +35,6 @@ ASSETS = [
     indexes,
 ]
 
-__all__ = ["ASSETS", "CHECKS"]
+ASSETS = [*STAGES, outcomes, indexed_repository]
+
+__all__ = ["ASSETS", "CHECKS", "STAGES", "indexed_repository", "outcomes"]

@@ -15,6 +15,7 @@ _MOST_CUT: Final = 1000  # text hashes that are listed; "truncated" counts all
 @dg.asset(
     group_name="embed",
     kinds={"lancedb"},
+    pool="embedder",
     deps=["word_indexes"],
     description="Lance table `embeddings`: a vector for every text that has none of this model; "
     "kept slice by slice, so that a stopped run loses little.",

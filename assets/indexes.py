@@ -1,6 +1,8 @@
 """The end of a run: vector indexes, compaction, old versions forgotten."""
 
 from collections.abc import Iterator
+from datetime import timedelta
+from typing import Final
 
 import dagster as dg
 
@@ -8,9 +10,15 @@ from resources.configuration import Configuration
 from resources.memory import release_memory
 from resources.progress import reporter
 
+# A night that is late by an hour is told, one that was left out is an error.
+_FRESH: Final = dg.FreshnessPolicy.time_window(
+    warn_window=timedelta(hours=25), fail_window=timedelta(hours=36)
+)
+
 
 @dg.asset(
     group_name="store",
+    freshness_policy=_FRESH,
     kinds={"lancedb"},
     deps=["vectors"],
     description="Vector indexes where they pay, tables compacted, old versions dropped.",

@@ -1,13 +1,15 @@
 """The repositories of a run and whether anything changed in them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import dagster as dg
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from assets.indexed_repository import asked_for
 from codelake.errors import UsageError
-from codelake.repositories import compare_repositories
+from codelake.repositories import Repository, compare_repositories
 from codelake.settings import Settings
 from codelake.versions import rows_fingerprint
 from resources.addresses import is_url
@@ -16,6 +18,7 @@ from resources.progress import reporter
 from resources.repositories import discover, native_path
 from resources.sources.words import source_places
 from resources.stages import Stream
+from resources.store import LanceStore
 
 _NO_SOURCES: Final = (
     "no sources: list folders, repositories or git URLs under sources.paths in the settings file "
@@ -27,11 +30,16 @@ _NO_SOURCES: Final = (
     io_manager_key="stages",
     group_name="read",
     kinds={"git"},
+    pool="sources",
     description="Every repository of the sources, compared with the stored state: changed, "
     "unchanged, removed, skipped or failed with the reason.",
 )
-def repositories(configuration: Configuration) -> Stream:
-    """Discover the repositories and compare them with the stored ones."""
+def repositories(context: dg.AssetExecutionContext, configuration: Configuration) -> Stream:
+    """Discover the repositories and compare them with the stored ones.
+
+    If not one that lies elsewhere can be read, the network is down rather than a repository
+    broken: the step is tried again.
+    """
     settings = configuration.load()
     if not settings.sources.paths:
         # Nothing is found where nothing is looked for, and pruning would empty the store.
@@ -39,7 +47,10 @@ def repositories(configuration: Configuration) -> Stream:
     reporter().stage("repositories", unit="repositories")
     found = discover(settings.sources.paths, settings)
     reporter().advance(len(found))
-    stored, elsewhere = _judged(configuration.open_store().read("repositories"), settings)
+    if is_cut_off(found) and context.retry_number < settings.run.retries:
+        wait = settings.run.retry_seconds * 2**context.retry_number
+        raise dg.RetryRequested(max_retries=settings.run.retries, seconds_to_wait=wait)
+    stored, elsewhere = _judged(configuration.open_store(), settings)
     table = compare_repositories(
         found,
         stored,
@@ -47,24 +58,36 @@ def repositories(configuration: Configuration) -> Stream:
         is_live=settings.sources.untracked,
         elsewhere=elsewhere,
     )
+    table = asked_for(context, table)
     return Stream(table.to_batches(), {"statuses": dg.MetadataValue.json(_counts(table))})
 
 
-def _judged(stored: pa.Table, settings: Settings) -> tuple[pa.Table, list[str]]:
+def is_cut_off(found: Iterable[Repository]) -> bool:
+    """Say whether there are remote repositories or lists of them, and all of them failed."""
+    remote = [repository for repository in found if is_url(repository.source)]
+    return bool(remote) and all(repository.status == "failed" for repository in remote)
+
+
+def _judged(store: LanceStore, settings: Settings) -> tuple[pa.Table, list[str]]:
     """Return the stored repositories, and the names of those that this run says nothing of.
 
     One of those that is not where it was any more is left out, so that its name is free: a folder
-    of clones that was moved is found again under the names it had.
+    of clones that was moved is found again under the names it had. One that never could be read,
+    such as a mistyped path, is not kept.
     """
+    stored = store.read("repositories")
     if settings.sources.prune:
         return stored, []
     roots = source_places(settings.sources)
-    rows = stored.to_pylist()
-    outside = [row for row in rows if not _is_below(row["source"], roots)]
-    vanished = {row["repository"] for row in outside if not _is_there(row["source"])}
-    kept = [row["repository"] not in vanished for row in rows]
-    names = [row["repository"] for row in outside if row["repository"] not in vanished]
-    return stored.filter(pa.array(kept, pa.bool_())), names
+    outside = [row for row in stored.to_pylist() if not _is_below(row["source"], roots)]
+    failed = [row["repository"] for row in outside if row["status"] == "failed"]
+    indexed = store.read("files", columns=["repository"], repositories=failed)["repository"]
+    mistyped = set(failed).difference(indexed.to_pylist())
+    kept = [row for row in outside if row["repository"] not in mistyped]
+    vanished = pa.array([r["repository"] for r in kept if not _is_there(r["source"])], pa.string())
+    is_here = pc.invert(pc.is_in(stored["repository"], value_set=vanished))
+    names = {row["repository"] for row in kept}.difference(vanished.to_pylist())
+    return stored.filter(is_here), sorted(names)
 
 
 def _is_below(source: str, roots: Collection[str]) -> bool:

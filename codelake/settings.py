@@ -279,6 +279,12 @@ class RunSettings(_Section):
 
     workers: int = Field(0, ge=0, description="parser processes; 0: one a core")
     batch_files: int = Field(256, gt=0, description="files that travel together between stages")
+    retries: int = Field(
+        2, ge=0, description="times the sources are looked at again if no remote one can be read"
+    )
+    retry_seconds: float = Field(
+        30.0, ge=0, description="wait before that, in seconds; doubled each time"
+    )
 
 
 class Settings(_Section):

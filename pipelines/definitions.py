@@ -1,12 +1,15 @@
-"""The Dagster code location: assets, checks, the nightly job and its schedule."""
+"""The Dagster code location: assets, checks, jobs, the nightly schedule and the sensor."""
 
 from pathlib import Path
+from typing import Final
 
 import dagster as dg
 
-from assets import ASSETS, CHECKS
+from assets import ASSETS, CHECKS, STAGES, indexed_repository, outcomes
 from evaluation.chunker_benchmark import EVALUATION_ASSETS
 from pipelines.commands.options import config_path
+from pipelines.instance import WRITER_TAG
+from pipelines.watching import look_at_sources
 from resources.configuration import Configuration
 from resources.memory import keep_memory_flat
 from resources.settings_file import load_settings
@@ -14,13 +17,30 @@ from resources.stages import StageIOManager
 
 keep_memory_flat()
 
+_LOOK_SECONDS: Final = 600  # between two looks at the sources; a list that is the same costs little
+
 CONFIG_FILE = config_path(dg.EnvVar("CODELAKE_CONFIG").get_value(""))
 STORE = dg.EnvVar("CODELAKE_STORE").get_value("") or load_settings(CONFIG_FILE, {}).store
 
+# One run at a time in a queue that keeps the limit of pipelines/instance.py; without a queue the
+# store's lock refuses the second.
+_ONE_WRITER: Final = {WRITER_TAG: STORE}
+
+CONFIGURATION = Configuration(config_file=CONFIG_FILE, store=STORE)
+
 nightly = dg.define_asset_job(
     "nightly",
-    selection=dg.AssetSelection.assets(*ASSETS),
+    selection=dg.AssetSelection.assets(*STAGES, outcomes),
+    tags=_ONE_WRITER,
     description="Bring the index up to date with every repository: parse, diff, embed, store.",
+)
+
+reindex = dg.define_asset_job(
+    "reindex",
+    selection=dg.AssetSelection.assets(*STAGES, indexed_repository),
+    tags=_ONE_WRITER,
+    description="Bring the index up to date with some repositories alone: one that failed and is "
+    "mended, or part after part with a changed chunker.",
 )
 
 nightly_schedule = dg.ScheduleDefinition(
@@ -29,13 +49,28 @@ nightly_schedule = dg.ScheduleDefinition(
     description="Every night at two; switched off until someone switches it on.",
 )
 
+
+@dg.sensor(
+    job=nightly,
+    minimum_interval_seconds=_LOOK_SECONDS,
+    description="Starts a night when the sources list a repository more or less than before; "
+    "switched off until someone switches it on.",
+)
+def new_and_removed_repositories(
+    context: dg.SensorEvaluationContext,
+) -> dg.SensorResult | dg.SkipReason:
+    """Look at the sources; not through the resource, which is for the one run that writes."""
+    return look_at_sources(CONFIGURATION.load(), context.cursor)
+
+
 defs = dg.Definitions(
     assets=[*ASSETS, *EVALUATION_ASSETS],
     asset_checks=CHECKS,
-    jobs=[nightly],
+    jobs=[nightly, reindex],
     schedules=[nightly_schedule],
+    sensors=[new_and_removed_repositories],
     resources={
-        "configuration": Configuration(config_file=CONFIG_FILE, store=STORE),
+        "configuration": CONFIGURATION,
         "stages": StageIOManager(folder=str(Path(STORE) / "stages")),
     },
     # A step in its own process costs 4.5 CPU seconds, one in this process 0.04: the stages run

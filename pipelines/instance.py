@@ -11,15 +11,25 @@ import dagster as dg
 
 from codelake.errors import StoreError
 
+WRITER_TAG: Final = "codelake/store"
+"""The tag of runs that write to a store, with the store as its value."""
+
 # Nothing about the code or its users leaves the machine unless someone asks for it. What a run
 # prints is not kept: that takes four processes beside it, and it prints nothing that its events
 # do not tell.
-_SETTINGS: Final = """\
+_SETTINGS: Final = f"""\
 telemetry:
   enabled: false
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager
   class: NoOpComputeLogManager
+concurrency:
+  runs:
+    tag_concurrency_limits:
+      - key: {WRITER_TAG}
+        limit: 1
+        value:
+          applyLimitPerUniqueValue: true
 """
 
 

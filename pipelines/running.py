@@ -1,5 +1,6 @@
 """Run the nightly job in this process and tell what it did."""
 
+import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
@@ -48,6 +49,21 @@ def run_index(
     """
     chunker_named(configuration.load().chunking.chunker)
     _check_embedder(configuration, is_dry=is_dry)
+    if is_dry and not configuration.open_store().is_there:
+        return _run_aside(configuration, log_level)
+    return _run(configuration, is_dry=is_dry, log_level=log_level)
+
+
+def _run_aside(configuration: Configuration, log_level: str) -> Summary:
+    """Run dry in a store that is thrown away, where there is none to compare with."""
+    with tempfile.TemporaryDirectory(prefix="codelake-dry-") as folder:
+        aside = configuration.model_copy(update={"store": folder})
+        summary = _run(aside, is_dry=True, log_level=log_level)
+    summary.store = str(configuration.open_store().path)
+    return summary
+
+
+def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summary:
     store = configuration.open_store()
     # The lock first: who does not get it has touched nothing, and a folder that cannot be
     # written is told by the store.

@@ -56,11 +56,13 @@ class _Found:
 class _Job:
     """What has to be done to learn of one repository, or of one folder that may hold some.
 
-    Two jobs with the same ``key`` would be about the same mirror.
+    Two jobs with the same ``key`` would be about the same mirror. ``place`` is where it lies;
+    empty for a source that cannot be listed.
     """
 
     do: Callable[[], list[_Found]]
     key: str = ""
+    place: str = ""
 
 
 def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
@@ -77,6 +79,22 @@ def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
         jobs = {job.key or str(n): job for n, job in enumerate(chain.from_iterable(listed))}
         found = list(chain.from_iterable(pool.map(_do, jobs.values())))
     return _name_apart(_drop_second_checkouts(found))
+
+
+def list_places(settings: Settings) -> frozenset[str] | None:
+    """Return where the repositories of the sources lie, none of them read or fetched.
+
+    Returns:
+        Folders and addresses, or ``None`` where a source cannot be listed now.
+    """
+    store = expand_home(settings.store).absolute()
+    places: set[str] = set()
+    for source in expand_sources(settings.sources.paths):
+        for job in _jobs(source, settings, store):
+            if not job.place:
+                return None
+            places.add(job.place)
+    return frozenset(places)
 
 
 def _do(job: _Job) -> list[_Found]:
@@ -100,7 +118,7 @@ def _jobs(source: str, settings: Settings, store: Path) -> list[_Job]:
         failed = _failed_source(source, settings, str(error))
         return [_Job(lambda: [_Found(failed)])]
     return [
-        _Job(partial(_mirror, address, facts, settings, store), address.shown)
+        _Job(partial(_mirror, address, facts, settings, store), address.shown, address.shown)
         for address, facts in listed
     ]
 
@@ -151,9 +169,9 @@ def _folder_jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]
         return
     for folder in folders:
         name = _name(place) if folder == place else _relative(folder, place)
-        yield _Job(partial(_probe, folder, name, settings))
+        yield _Job(partial(_probe, folder, name, settings), place=_text(folder))
     if not folders:
-        yield _Job(lambda: [_Found(_without_repositories(place, settings))])
+        yield _Job(lambda: [_Found(_without_repositories(place, settings))], place=_text(place))
 
 
 def _without_repositories(place: Path, settings: Settings) -> Repository:

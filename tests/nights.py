@@ -45,6 +45,7 @@ def configured(store: Path, *sources: Path | str, **changes: object) -> Configur
     dotted: dict[str, object] = {key.replace("__", "."): value for key, value in changes.items()}
     dotted.setdefault("embedding.embedder", "hash")
     dotted.setdefault("run.workers", 1)
+    dotted.setdefault("run.retries", 0)
     dotted["sources.paths"] = [str(source) for source in sources]
     # A dry check of the settings: a typing error in a test should not look like a failed run.
     assert isinstance(merge_settings(build_settings({}), dotted), Settings)

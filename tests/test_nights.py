@@ -171,3 +171,19 @@ def test_a_night_on_tables_that_are_not_sound_is_not_green(tmp_path: Path) -> No
     LanceStore(store).replace_rows("chunks", delete_repositories=["shop"])
     (failure,) = night(store, tmp_path / "shop").failed
     assert "missing-rows" in failure["reason"]
+
+
+def test_a_mistyped_source_is_forgotten_by_the_next_night(tmp_path: Path) -> None:
+    store, shop = tmp_path / "store", tmp_path / "shop"
+    commit(shop, {"a.py": _ONE})
+    assert len(night(store, shop, tmp_path / "shpo", sources__prune=False).failed) == 1
+    assert night(store, shop, sources__prune=False).failed == []
+    assert [row["repository"] for row in rows(store, "repositories")] == ["shop"]
+
+
+def test_a_dry_run_leaves_nothing_where_there_was_no_store(tmp_path: Path) -> None:
+    store = tmp_path / "deep" / "store"
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    summary = night(store, tmp_path / "shop", is_dry=True)
+    assert (summary.chunks["added"], summary.failed, summary.store) == (1, [], str(store))
+    assert not (tmp_path / "deep").exists()

@@ -126,6 +126,11 @@ class StoreReader:
         with store_errors(self.path, "read what is to be embedded"):
             return len(vectors.pending_hashes(*self._pending_tables(), model_id))
 
+    def waiting_rows(self, model_id: str) -> dict[str, int]:
+        """Return, by repository, how many rows wait for a vector of the model."""
+        with store_errors(self.path, "read what is to be embedded"):
+            return vectors.waiting_rows(self._pending_tables()[0], model_id)
+
     def summary(self) -> dict[str, int]:
         """Return the number of rows of each table."""
         self._folder.manifest()

@@ -187,6 +187,13 @@ def waits_for(model_id: str) -> str:
     return f"{differs(MODEL_COLUMN, model_id)} AND {HAS_TEXT}"
 
 
+def waiting_rows(datasets: Sequence[lance.LanceDataset], model_id: str) -> dict[str, int]:
+    """Return, by repository, how many rows wait for a vector of ``model_id``."""
+    parts = [d.to_table(columns=["repository"], filter=waits_for(model_id)) for d in datasets]
+    counts = pc.value_counts(pa.concat_tables(parts)["repository"])
+    return {item["values"]: item["counts"] for item in counts.to_pylist()}
+
+
 def pending_hashes(
     datasets: Sequence[lance.LanceDataset], embeddings: lance.LanceDataset, model_id: str
 ) -> pa.Array:
