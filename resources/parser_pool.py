@@ -102,11 +102,11 @@ class _Worker:
         assert self.process.stdout is not None  # noqa: S101 - the same
         self.tasks, self.results = self.process.stdin, self.process.stdout
         self.work: _Work | None = None
-        self._seen = (IDLE, 0.0)
+        self._seen = (IDLE, time.monotonic())
 
     def send(self, work: _Work, task: Task) -> None:
         self.work = work
-        self._seen = (IDLE, 0.0)
+        self._seen = (IDLE, time.monotonic())
         with contextlib.suppress(BrokenPipeError):  # it died; reading from it will say so
             write_message(cast("BinaryIO", self.tasks), task)
 

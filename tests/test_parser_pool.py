@@ -160,3 +160,10 @@ def test_laws_hold_for_every_grammar_on_mutated_text() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_laws_hold_for_every_grammar_on_much_mutated_text(seed: int) -> None:
     _assert_laws_over_every_grammar(seed, per_grammar=30)
+
+
+def test_a_worker_that_waits_for_the_other_is_not_taken_for_stuck() -> None:
+    batches = [file_batch([(f"{n}.py", "python", b"x = 1\n")]) for n in range(12)]
+    with ParserPool(2, Settings()) as pool:
+        processes = {pid for _ in pool.map(batches) for pid in pool.process_ids()}
+    assert len(processes) == 2
