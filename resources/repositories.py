@@ -272,12 +272,30 @@ def _inner_repositories(folder: Path, head: Head, *, is_nested: bool) -> list[Pa
 
     A submodule that is not entered is a row of the files table, so it is not named here.
     """
+    if not _holds_clone(folder):
+        return []
     names = list_files(folder, head)
     inner = [name.removesuffix(b"/") for name in names if name.endswith(b"/")]
     if is_nested:
         inner += list_submodules(head)
     places = [folder / os.fsdecode(name) for name in inner]
     return sorted(place for place in places if os.path.lexists(place / ".git"))
+
+
+def _holds_clone(folder: Path) -> bool:
+    """Say whether a ``.git`` stands below ``folder``; where none does, git is not asked."""
+    pending = [str(folder)]
+    while pending:
+        place = pending.pop()
+        try:
+            with os.scandir(place) as listing:
+                entries = list(listing)
+        except OSError:
+            continue  # git could not look into it either
+        if place != str(folder) and any(entry.name == ".git" for entry in entries):
+            return True
+        pending += [e.path for e in entries if e.name != ".git" and e.is_dir(follow_symlinks=False)]
+    return False
 
 
 def _drop_second_checkouts(found: Iterable[_Found]) -> list[Repository]:
