@@ -12,21 +12,6 @@ _MOST_SKIPPED = 0.5
 
 
 @dg.asset_check(
-    asset="indexes",
-    description="No id twice, no row of a file the ledger does not know, every vector finite and "
-    "of length one, every data file there.",
-)
-def tables_are_sound(configuration: Configuration) -> dg.AssetCheckResult:
-    """Verify the tables as `codelake store verify` does.
-
-    A vector that is still missing is told by :func:`every_row_has_its_vector`, where one is wanted.
-    """
-    found = configuration.open_store().verify()
-    problems = [str(problem) for problem in found if problem.kind != "missing-vector"]
-    return dg.AssetCheckResult(passed=not problems, metadata={"problems": problems})
-
-
-@dg.asset_check(
     asset="vectors", description="Every row that is to be embedded has a vector of the model."
 )
 def every_row_has_its_vector(configuration: Configuration) -> dg.AssetCheckResult:
@@ -62,7 +47,6 @@ def few_files_are_skipped(configuration: Configuration) -> dg.AssetCheckResult:
 
 
 CHECKS = [
-    tables_are_sound,
     every_row_has_its_vector,
     every_repository_was_read,
     few_files_are_skipped,

@@ -15,25 +15,39 @@ _FRESH: Final = dg.FreshnessPolicy.time_window(
     warn_window=timedelta(hours=25), fail_window=timedelta(hours=36)
 )
 
+_SOUND: Final = dg.AssetCheckSpec(
+    "tables_are_sound",
+    asset="indexes",
+    description="Of what changed: no id twice, no row of a file the ledger does not know, every "
+    "vector finite and of length one; every data file there.",
+)
+
 
 @dg.asset(
     group_name="store",
     freshness_policy=_FRESH,
     kinds={"lancedb"},
     deps=["vectors"],
-    description="Vector indexes where they pay, tables compacted, old versions dropped.",
+    check_specs=[_SOUND],
+    description="Vector indexes where they pay, tables compacted, old versions dropped. What "
+    "changed is verified, and searches see it only if it is sound.",
 )
 def indexes(
     context: dg.AssetExecutionContext, configuration: Configuration
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Bring the tables into shape and publish them; fail if a row lacks its vector."""
+    """Bring the tables into shape and publish them if sound; fail if a row lacks its vector."""
     reporter().stage("indexes")
     release_memory()
     store = configuration.open_store()
     freed = store.optimize()
-    store.publish(context.run.run_id)
+    found = store.publish_sound(context.run.run_id)
+    problems = [str(problem) for problem in found]
+    rows = dg.MetadataValue.json(store.summary())
     yield dg.MaterializeResult(
-        metadata={"bytes_freed": freed, "rows": dg.MetadataValue.json(store.summary())}
+        metadata={"bytes_freed": freed, "rows": rows},
+        check_results=[
+            dg.AssetCheckResult(passed=not problems, metadata={"problems": problems}),
+        ],
     )
     embedder = configuration.open_embedder()
     waiting = store.pending_count(embedder.model_id) if embedder is not None else 0

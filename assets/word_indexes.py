@@ -16,10 +16,11 @@ from resources.progress import reporter
 def word_indexes(
     context: dg.AssetExecutionContext, configuration: Configuration
 ) -> dg.MaterializeResult[None]:
-    """Let the text and scalar indexes cover the new rows, and let readers see them."""
+    """Let the text and scalar indexes cover the new rows, and let readers see them if sound."""
     reporter().stage("word indexes")
     release_memory()
     store = configuration.open_store()
     store.index_new_rows()
-    store.publish(context.run.run_id)
-    return dg.MaterializeResult(metadata={"rows": dg.MetadataValue.json(store.summary())})
+    problems = [str(p) for p in store.publish_sound(context.run.run_id)]
+    rows = dg.MetadataValue.json(store.summary())
+    return dg.MaterializeResult(metadata={"rows": rows, "unsound": problems})

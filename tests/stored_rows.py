@@ -125,3 +125,11 @@ def by_key(table: pa.Table, *key: str) -> list[dict[str, object]]:
     """Return rows in an order that does not hang on how they are stored."""
     rows: list[dict[str, object]] = table.sort_by([(k, "ascending") for k in key]).to_pylist()
     return rows
+
+
+def whole(folder: Path, *paths: str) -> LanceStore:
+    """Return a store that keeps every promise."""
+    store = stored(folder, *[chunk(path, f"text of {path}") for path in paths])
+    store.replace_rows("files", batches=ledger_files(*paths))
+    store.replace_rows("repositories", batches=ledger_repositories("shop"))
+    return store

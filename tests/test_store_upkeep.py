@@ -1,8 +1,7 @@
-"""Tables verified, published, rolled back, exported, asked in SQL, migrated and kept small."""
+"""Tables published, rolled back, exported, asked in SQL, migrated and kept small."""
 
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import lance
 import numpy as np
 import polars as pl
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,26 +19,17 @@ from resources.store import STORED, LanceStore
 from resources.store.folder import StoreFolder
 from resources.store.specs import vector_column
 from tests.stored_rows import (
-    DIMENSION,
     MODEL,
     batches,
     chunk,
     embed_all,
     embeddings,
     ledger_files,
-    ledger_repositories,
     stored,
     symbol,
     vector_of,
+    whole,
 )
-
-
-def _whole(folder: Path, *paths: str) -> LanceStore:
-    """Return a store that keeps every promise."""
-    store = stored(folder, *[chunk(path, f"text of {path}") for path in paths])
-    store.replace_rows("files", batches=ledger_files(*paths))
-    store.replace_rows("repositories", batches=ledger_repositories("shop"))
-    return store
 
 
 def _found(store: LanceStore, words: str = "text") -> list[str]:
@@ -49,75 +38,11 @@ def _found(store: LanceStore, words: str = "text") -> list[str]:
     return sorted(tables.rows("chunks", ids)["path"].to_pylist())
 
 
-# verify -----------------------------------------------------------------------------------------
-
-
-def _twice(store: LanceStore) -> None:
-    rows = lance.dataset(str(store.path / "chunks.lance"))
-    rows.insert(rows.to_table())
-
-
-def _vector(value: str) -> Callable[[LanceStore], None]:
-    def harm(store: LanceStore) -> None:
-        rows = lance.dataset(str(store.path / "chunks.lance"))
-        name = next(field.name for field in rows.schema if field.name.startswith("vector"))
-        numbers = pa.array([[float(value)] * DIMENSION] * 2, rows.schema.field(name).type)
-        ids = rows.to_table(columns=["chunk_id"])["chunk_id"]
-        rows.merge_insert("chunk_id").when_matched_update_all().execute(
-            pa.table({"chunk_id": ids, name: numbers})
-        )
-
-    return harm
-
-
-@pytest.mark.parametrize(
-    ("harm", "table", "kind", "count"),
-    [
-        (lambda _: None, "", "", 0),
-        (_twice, "chunks", "duplicate-id", 2),
-        (_vector("0"), "chunks", "bad-vector", 2),
-        (_vector("nan"), "chunks", "bad-vector", 2),
-        (
-            lambda s: s.replace_rows("files", delete_ids=[("shop", "a.py")]),
-            "chunks",
-            "stale-rows",
-            1,
-        ),
-        (
-            lambda s: s.replace_rows("files", batches=ledger_files("c.py", "d.py")),
-            "chunks",
-            "missing-rows",
-            2,
-        ),
-        (
-            lambda s: s.replace_rows("repositories", delete_repositories=["shop"]),
-            "files",
-            "unknown-repository",
-            1,
-        ),
-        (
-            lambda s: s.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "new")])),
-            "chunks",
-            "missing-vector",
-            1,
-        ),
-    ],
-    ids=["nothing", "twice", "zero", "nan", "stale", "lost", "unknown", "no-vector"],
-)
-def test_a_broken_promise_is_named(
-    tmp_path: Path, harm: Callable[[LanceStore], None], table: str, kind: str, count: int
-) -> None:
-    store = _whole(tmp_path, "a.py", "b.py")
-    harm(store)
-    found = [(p.table, p.kind, p.count) for p in store.verify()]
-    assert found == ([(table, kind, count)] if kind else [])
-
-
 # published states -------------------------------------------------------------------------------
 
 
 def test_searches_see_every_write_until_a_state_is_published(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     assert _found(store) == ["a.py"]
     store.publish("monday")
     store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", "text")]))
@@ -128,7 +53,7 @@ def test_searches_see_every_write_until_a_state_is_published(tmp_path: Path) -> 
 
 
 def test_upkeep_keeps_what_is_published(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     store.publish("monday")
     gone = store.read("chunks", columns=["chunk_id"])["chunk_id"].to_pylist()
     store.replace_rows("chunks", delete_ids=gone)
@@ -141,7 +66,7 @@ def test_upkeep_keeps_what_is_published(tmp_path: Path) -> None:
 
 
 def test_a_published_state_keeps_its_model(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     store.publish("monday")
     embed_all(store, "other/4")
     assert store.complete_model("other/4")
@@ -151,7 +76,7 @@ def test_a_published_state_keeps_its_model(tmp_path: Path) -> None:
 
 
 def test_rollback_brings_back_rows_ledger_and_model(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     store.publish("monday")
     store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", "text")]))
     store.replace_rows("files", batches=ledger_files("b.py"))
@@ -168,7 +93,7 @@ def test_rollback_brings_back_rows_ledger_and_model(tmp_path: Path) -> None:
 
 
 def test_rollback_keeps_vectors_that_were_paid_for(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     store.publish("monday")
     later = batches(CHUNKS, [chunk("b.py", "text of b.py")])
     store.replace_rows("chunks", batches=later)
@@ -179,7 +104,7 @@ def test_rollback_keeps_vectors_that_were_paid_for(tmp_path: Path) -> None:
 
 
 def test_a_symbol_that_is_embedded_as_a_chunk_lacks_no_vector(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     rows = batches(SYMBOLS, [symbol("name", embedded_text="", text_hash="")])
     store.replace_rows("symbols", batches=rows)
     assert store.verify() == []
@@ -189,7 +114,7 @@ def test_a_symbol_that_is_embedded_as_a_chunk_lacks_no_vector(tmp_path: Path) ->
 def test_what_was_begun_on_all_tables_is_ended_by_the_next_writer(
     tmp_path: Path, begun: str, paths: list[str]
 ) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     store.publish("monday")
     store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", "text")]))
     folder = StoreFolder(tmp_path)
@@ -202,7 +127,7 @@ def test_what_was_begun_on_all_tables_is_ended_by_the_next_writer(
 
 
 def test_a_state_published_again_under_its_name_was_never_without_hold(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     for number in range(3):
         store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", f"text {number}")]))
         store.publish("night")
@@ -214,7 +139,7 @@ def test_a_state_published_again_under_its_name_was_never_without_hold(tmp_path:
 
 
 def test_history_counts_rows(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py", "b.py")
+    store = whole(tmp_path, "a.py", "b.py")
     store.publish("monday")
     last = [version for version in store.history() if version.table == "chunks"][-1]
     assert (last.row_count, last.names) == (2, ("monday",))
@@ -225,7 +150,7 @@ def test_history_counts_rows(tmp_path: Path) -> None:
 
 
 def test_upkeep_where_nothing_changed_writes_nothing(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py")
+    store = whole(tmp_path, "a.py")
     store.optimize(retention=timedelta(0))
     before = store.history()
     assert store.optimize(retention=timedelta(0)) == 0
@@ -250,7 +175,7 @@ def test_many_small_writes_end_up_small(tmp_path: Path) -> None:
 
 
 def test_parts_of_an_index_stay_few(tmp_path: Path) -> None:
-    store = _whole(tmp_path, *[f"{i}.py" for i in range(20)])
+    store = whole(tmp_path, *[f"{i}.py" for i in range(20)])
     store.optimize()
     for letter in "abcdefghijkl":
         words = letter * 5
@@ -297,7 +222,7 @@ def test_a_vector_index_answers_like_the_exact_search(tmp_path: Path) -> None:
 
 
 def test_vectors_no_index_takes_are_searched_exactly(tmp_path: Path) -> None:
-    store = _whole(tmp_path, "a.py", "b.py")
+    store = whole(tmp_path, "a.py", "b.py")
     store.optimize(vector_rows=1)
     indexes = lance.dataset(str(tmp_path / "chunks.lance")).describe_indices()
     assert not [index.name for index in indexes if index.name.startswith("vector")]
@@ -312,7 +237,7 @@ def _size(folder: Path) -> int:
 
 
 def test_exports_are_sorted_and_whole(tmp_path: Path) -> None:
-    store = _whole(tmp_path / "store", *[f"{i}.py" for i in (3, 1, 2)])
+    store = whole(tmp_path / "store", *[f"{i}.py" for i in (3, 1, 2)])
     target = tmp_path / "chunks.parquet"
     store.export("chunks", "parquet", target)
     table = pq.read_table(target)
@@ -331,7 +256,7 @@ def test_an_empty_table_is_exported_too(tmp_path: Path) -> None:
 
 
 def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
-    store = _whole(tmp_path / "store", "a.py")
+    store = whole(tmp_path / "store", "a.py")
     for file in (tmp_path / "store" / "chunks.lance" / "data").iterdir():
         file.write_bytes(b"\0" * file.stat().st_size)
     with pytest.raises(StoreError, match="cannot read table 'chunks'"):
@@ -345,7 +270,7 @@ def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
 
 def test_sql_reads_the_tables_and_nothing_else(tmp_path: Path) -> None:
     pytest.importorskip("duckdb")
-    store = _whole(tmp_path, "a.py", "it's.py")
+    store = whole(tmp_path, "a.py", "it's.py")
     joined = store.sql(
         "select c.path, f.skip_reason from chunks c join files f using (repository, path) "
         "where c.path like 'it''s%' and c.model_id <> ''"

@@ -11,13 +11,16 @@ import pyarrow.compute as pc
 
 from codelake.errors import StoreError
 from resources.store.folder import StoreFolder
+from resources.store.following import Scope
+from resources.store.manifest import Published
 from resources.store.predicates import HAS_TEXT, equals
 from resources.store.rows import joined_key
 from resources.store.specs import IDENTITY, MODEL_COLUMN, SEARCHED, vector_column, vector_models
 from resources.store.vectors import bad_vectors
 
 _NAMED: Final = 3  # examples in a message
-_BATCH_ROWS: Final = 8192
+
+MISSING_VECTOR: Final = "missing-vector"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +55,51 @@ def find_problems(folder: StoreFolder) -> list[Problem]:
     Raises:
         StoreError: there is no store.
     """
-    manifest = folder.manifest()
-    problems: list[Problem] = []
-    readable = {}
+    return list(_problems(folder, None))
+
+
+def find_new_problems(folder: StoreFolder) -> list[Problem]:
+    """Look at what changed since the state published last, at the cost of that.
+
+    A state is published only if it is sound, so what did not change since need not be looked at.
+    A vector that is still missing is none of these problems.
+
+    Raises:
+        StoreError: there is no store.
+    """
+    states = folder.manifest().published
+    found = _problems(folder, states[-1] if states else None)
+    return [problem for problem in found if problem.kind != MISSING_VECTOR]
+
+
+def _problems(folder: StoreFolder, state: Published | None) -> Iterator[Problem]:
+    model_id = folder.manifest().model_id if state is None else ""
+    scopes: dict[str, Scope] = {}
     for table in folder.specs:
         try:
             dataset = folder.dataset(table)
             missing = list(_missing_files(table, dataset))
-            problems += missing
+            yield from missing
             if not missing:
-                problems += _duplicates(table, dataset)
-                readable[table] = dataset
+                scope = _scope(folder, table, dataset, state)
+                yield from _duplicates(table, scope)
+                scopes[table] = scope
         except (StoreError, OSError, ValueError, RuntimeError, pa.ArrowException) as error:
-            problems.append(Problem(table, "unreadable", 1, " ".join(str(error).split())))
-    for table in SEARCHED:
-        if table in readable:
-            problems += _vector_problems(table, readable[table], manifest.model_id)
-    if "embeddings" in readable:
-        problems += _embedding_problems(readable["embeddings"])
-    if readable.keys() >= {"files", "repositories"}:
-        problems += _ledger_problems(readable)
-    return problems
+            yield Problem(table, "unreadable", 1, " ".join(str(error).split()))
+    for table in (name for name in SEARCHED if name in scopes):
+        yield from _vector_problems(table, scopes[table], model_id)
+    if "embeddings" in scopes:
+        yield from _embedding_problems(scopes["embeddings"])
+    if scopes.keys() >= {"files", "repositories"}:
+        yield from _ledger_problems(scopes)
+
+
+def _scope(
+    folder: StoreFolder, table: str, dataset: lance.LanceDataset, state: Published | None
+) -> Scope:
+    if state is None:
+        return Scope(dataset)
+    return Scope.since(folder.dataset(table, state.tables[table]), dataset)
 
 
 def _missing_files(table: str, dataset: lance.LanceDataset) -> Iterator[Problem]:
@@ -84,23 +111,18 @@ def _missing_files(table: str, dataset: lance.LanceDataset) -> Iterator[Problem]
         yield Problem(table, "missing-file", len(gone), detail)
 
 
-def _duplicates(table: str, dataset: lance.LanceDataset) -> Iterator[Problem]:
-    keys = joined_key(dataset.to_table(columns=list(IDENTITY[table])), IDENTITY[table])
-    counts = pc.value_counts(keys)
-    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
-    if len(twice):
-        names = _some([key.replace("\0", ":") for key in twice.to_pylist()])
-        yield Problem(table, "duplicate-id", len(twice), f"ids that stand twice: {names}")
+def _duplicates(table: str, scope: Scope) -> Iterator[Problem]:
+    twice = _shown(scope.repeated(IDENTITY[table]))
+    if twice:
+        yield Problem(table, "duplicate-id", len(twice), f"ids that stand twice: {_some(twice)}")
 
 
-def _vector_problems(table: str, dataset: lance.LanceDataset, model_id: str) -> Iterator[Problem]:
+def _vector_problems(table: str, scope: Scope, model_id: str) -> Iterator[Problem]:
+    dataset = scope.dataset
     for model, dimension in vector_models(dataset.schema).items():
         column = vector_column(model)
-        says_so = equals(MODEL_COLUMN, model)
         bad: list[str] = []
-        for batch in dataset.to_batches(
-            columns=[SEARCHED[table], column], filter=says_so, batch_size=_BATCH_ROWS
-        ):
+        for batch in scope.batches([SEARCHED[table], column], equals(MODEL_COLUMN, model)):
             is_bad = bad_vectors(batch.column(column), dimension)
             bad += batch.column(SEARCHED[table]).filter(pa.array(is_bad)).to_pylist()
         if bad:
@@ -110,32 +132,31 @@ def _vector_problems(table: str, dataset: lance.LanceDataset, model_id: str) -> 
         without = dataset.count_rows(f"{vector_column(model_id)} IS NULL AND {HAS_TEXT}")
         if without:
             detail = f"rows without a vector of {model_id}: the next `codelake index` embeds them"
-            yield Problem(table, "missing-vector", without, detail)
+            yield Problem(table, MISSING_VECTOR, without, detail)
 
 
-def _embedding_problems(dataset: lance.LanceDataset) -> Iterator[Problem]:
+def _embedding_problems(scope: Scope) -> Iterator[Problem]:
     bad: list[str] = []
-    for batch in dataset.to_batches(columns=["text_hash", "vector"], batch_size=_BATCH_ROWS):
+    for batch in scope.batches(["text_hash", "vector"]):
         is_bad = bad_vectors(batch.column("vector"), None)
         bad += batch.column("text_hash").filter(pa.array(is_bad)).to_pylist()
     if bad:
         yield Problem("embeddings", "bad-vector", len(bad), f"texts: {_some(bad)}")
 
 
-def _ledger_problems(datasets: dict[str, lance.LanceDataset]) -> Iterator[Problem]:
+def _ledger_problems(scopes: dict[str, Scope]) -> Iterator[Problem]:
     """Compare the rows with the files ledger, and that with the repositories."""
     where = ["repository", "path"]
-    ledger = datasets["files"].to_table(columns=[*where, "skip_reason"])
-    repositories = datasets["repositories"].to_table(columns=["repository"])["repository"]
+    touched = frozenset[str]().union(*(scope.repositories or () for scope in scopes.values()))
+    ledger = scopes["files"].among(touched).rows([*where, "skip_reason"])
+    repositories = scopes["repositories"].among(touched).rows(["repository"])["repository"]
     strange = pc.unique(_without(ledger["repository"], repositories)).to_pylist()
     if strange:
         detail = f"files of repositories the store does not list: {_some(strange)}"
         yield Problem("files", "unknown-repository", len(strange), detail)
     indexed = joined_key(ledger.filter(pc.equal(ledger["skip_reason"], "")), where)
-    for table in SEARCHED:
-        if table not in datasets:
-            continue
-        present = pc.unique(joined_key(datasets[table].to_table(columns=where), where))
+    for table in (name for name in SEARCHED if name in scopes):
+        present = pc.unique(joined_key(scopes[table].among(touched).rows(where), where))
         stale = _shown(_without(present, indexed))
         if stale:
             detail = f"rows of files that are not indexed: {_some(stale)}"

@@ -224,6 +224,17 @@ class LanceStore(StoreReader):
         with self._turn(), store_errors(self.path, f"publish state {name!r}"):
             versions.publish(self._folder, name, keep=keep)
 
+    def publish_sound(self, name: str, *, keep: int = versions.KEPT) -> list[verifying.Problem]:
+        """Publish the tables if what changed in them since the last time is sound.
+
+        Else searches go on to see the state before, and the problems are returned.
+        """
+        with self._turn():
+            problems = verifying.find_new_problems(self._folder)
+            if not problems:
+                self.publish(name, keep=keep)
+            return problems
+
     def rollback(self, name: str) -> None:
         """Make the state published as ``name`` the present one, for searches and the next run.
 
