@@ -39,12 +39,14 @@ def indexes(
     reporter().stage("indexes")
     release_memory()
     store = configuration.open_store()
-    freed = store.optimize()
-    found = store.publish_sound(context.run.run_id)
+    upkeep = configuration.load().upkeep
+    pruned = store.prune_vectors(timedelta(days=upkeep.vectors_days))
+    freed = store.optimize(retention=timedelta(hours=upkeep.versions_hours))
+    found = store.publish_sound(context.run.run_id, keep=upkeep.states)
     problems = [str(problem) for problem in found]
     rows = dg.MetadataValue.json(store.summary())
     yield dg.MaterializeResult(
-        metadata={"bytes_freed": freed, "rows": rows},
+        metadata={"bytes_freed": freed, "vectors_pruned": pruned, "rows": rows},
         check_results=[
             dg.AssetCheckResult(passed=not problems, metadata={"problems": problems}),
         ],

@@ -21,6 +21,7 @@ def word_indexes(
     release_memory()
     store = configuration.open_store()
     store.index_new_rows()
-    problems = [str(p) for p in store.publish_sound(context.run.run_id)]
+    keep = configuration.load().upkeep.states
+    problems = [str(p) for p in store.publish_sound(context.run.run_id, keep=keep)]
     rows = dg.MetadataValue.json(store.summary())
     return dg.MaterializeResult(metadata={"rows": rows, "unsound": problems})

@@ -287,6 +287,18 @@ class RunSettings(_Section):
     )
 
 
+class UpkeepSettings(_Section):
+    """What a store keeps of the past."""
+
+    versions_hours: float = Field(
+        1.0, ge=0, description="age up to which old versions of a table stay readable, in hours"
+    )
+    states: int = Field(
+        7, gt=0, description="published states that are kept, whatever their age, to go back to"
+    )
+    vectors_days: float = Field(30.0, ge=0, description="days an unused vector is kept")
+
+
 class Settings(_Section):
     """Everything ``codelake.toml`` may say; each section has a default."""
 
@@ -298,6 +310,7 @@ class Settings(_Section):
     secrets: SecretSettings = SecretSettings()
     search: SearchSettings = SearchSettings()
     run: RunSettings = RunSettings()
+    upkeep: UpkeepSettings = UpkeepSettings()
 
 
 def parse_settings(text: str, *, origin: str = "codelake.toml") -> Settings:

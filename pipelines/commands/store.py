@@ -1,6 +1,7 @@
 """``codelake store``: look after the tables."""
 
 from dataclasses import asdict
+from datetime import timedelta
 
 import click
 from rich.table import Table
@@ -42,9 +43,12 @@ def verify(
 @store.command()
 @store_options
 def optimize(store: str | None, config_file: str | None) -> None:
-    """Compact the tables, bring their indexes up to date, forget old versions."""
-    freed = require_store(read_settings(config_file, store)).optimize()
-    click.echo(f"{freed / 1e6:,.1f} MB freed")
+    """Compact the tables, bring indexes up to date, forget old versions and unused vectors."""
+    settings = read_settings(config_file, store)
+    opened, upkeep = require_store(settings), settings.upkeep
+    pruned = opened.prune_vectors(timedelta(days=upkeep.vectors_days))
+    freed = opened.optimize(retention=timedelta(hours=upkeep.versions_hours))
+    click.echo(f"{freed / 1e6:,.1f} MB freed, {pruned:,} unused vectors forgotten")
 
 
 @store.command()

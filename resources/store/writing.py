@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from codelake.errors import StoreError
 from codelake.schemas import EMBEDDINGS
-from resources.store import indexes, rows, vectors, verifying, versions
+from resources.store import indexes, pruning, rows, vectors, verifying, versions
 from resources.store.errors import store_errors
 from resources.store.lock import WriterLock
 from resources.store.reading import StoreReader
@@ -215,6 +215,11 @@ class LanceStore(StoreReader):
                 with store_errors(self.path, f"forget old versions of table {table!r}"):
                     freed += indexes.drop_old_versions(self._folder.dataset(table), retention)
         return freed
+
+    def prune_vectors(self, keep: timedelta, *, now: datetime | None = None) -> int:
+        """Forget vectors that no row has had for ``keep``; return how many. See :mod:`.pruning`."""
+        with self._turn(), store_errors(self.path, "forget unused vectors"):
+            return pruning.prune(self._folder, keep, now)
 
     def publish(self, name: str, *, keep: int = versions.KEPT) -> None:
         """Let searches see the tables as they are now, all at once; keep that state as ``name``.
