@@ -152,11 +152,11 @@ def _stage_failures(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
 
 
 def _broken_promises(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
-    """Return what the check of the stored tables found; other checks tell what is told already."""
+    """Return what the checks of the stored tables found; the others tell what is told already."""
     return [
         _failure(f"the tables are not sound: {problem}")
         for check in result.get_asset_check_evaluations()
-        if check.check_name == "tables_are_sound" and not check.passed
+        if "problems" in check.metadata and not check.passed
         for problem in cast("list[str]", check.metadata["problems"].value)
     ]
 
