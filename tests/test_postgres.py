@@ -56,8 +56,7 @@ def test_a_night_is_kept_in_postgresql(
     home.mkdir()
     url = f"postgresql://postgres@/postgres?host={server}"
     (home / "dagster.yaml").write_text(
-        "telemetry:\n  enabled: false\n"
-        f"storage:\n  postgres:\n    postgres_url: {url}\n"
+        f"telemetry:\n  enabled: false\nstorage:\n  postgres:\n    postgres_url: {url}\n"
     )
     monkeypatch.setenv("DAGSTER_HOME", str(home))
     commit(tmp_path / "organisation" / "shop", {"a.py": _ONE})
