@@ -20,6 +20,7 @@ PARTS: Final[dict[str, str]] = {
     "vectors": "The vector index against exact search, alone",
     "search": "Questions over the pipeline's tables",
     "nightly": "A history replayed night by night",
+    "organisation": "Thousands of small repositories, night by night",
 }
 
 
