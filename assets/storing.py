@@ -29,7 +29,7 @@ def unsettle(store: LanceStore, repositories: Batches, files: Batches) -> None:
         batches=(_without_fingerprint(b, columns) for b in changed.combine_chunks().to_batches()),
     )
     names = given_spec("files").schema.names
-    touched = (b.filter(pc.not_equal(b.column("status"), "unchanged")) for b in files)
+    touched = (b.filter(pc.not_equal(b.column("status"), "unchanged")) for b in files.merged())
     store.replace_rows(
         "files", batches=(_without_fingerprint(b, names) for b in touched if b.num_rows)
     )
@@ -73,7 +73,7 @@ def store_rows(
 def _selected(rows: Batches, row_id: str, ids: pa.Array) -> Iterator[pa.RecordBatch]:
     if not len(ids):
         return
-    for batch in rows:
+    for batch in rows.merged():
         chosen = batch.filter(pc.is_in(batch.column(row_id), ids))
         if chosen.num_rows:
             reporter().advance(chosen.num_rows)
