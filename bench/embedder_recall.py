@@ -27,7 +27,9 @@ _RANKED: Final = 10  # chunks that count for the reciprocal rank
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class Piece:
+    """A chunk of a file; lines are counted from 1, the end included."""
+
     path: str
     start_line: int
     end_line: int
@@ -35,8 +37,10 @@ class _Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class _Corpus:
-    pieces: list[_Piece]
+class Corpus:
+    """Chunks of one repository and the questions that some of them answer."""
+
+    pieces: list[Piece]
     questions: list[Question]
 
 
@@ -51,12 +55,12 @@ def main() -> None:
     print("| set | embedder | questions | chunks | found@5 | MRR@10 | CPU s | chunks/CPU s |")
     print("|---|---|---|---|---|---|---|---|")
     for name in options.names or ["docstring_nl@20", "semble_nl@12"]:
-        corpora = list(_corpora(open_set(options.sets, name), options.pieces))
+        corpora = list(corpora_of(open_set(options.sets, name), options.pieces))
         for embedder in options.embedders:
             print(_row(name, embedder, corpora), flush=True)
 
 
-def _row(set_name: str, name: str, corpora: list[_Corpus]) -> str:
+def _row(set_name: str, name: str, corpora: list[Corpus]) -> str:
     backend, _, tokens = name.partition(":")
     embedder = open_embedder(EmbeddingSettings(embedder=backend, max_tokens=int(tokens or 0)))
     embedder.embed_documents(["load the model before anything is measured"])
@@ -77,7 +81,7 @@ def _row(set_name: str, name: str, corpora: list[_Corpus]) -> str:
 
 
 def _ranks(
-    corpus: _Corpus,
+    corpus: Corpus,
     documents: np.ndarray[tuple[int, int], np.dtype[np.float32]],
     embedder: Embedder,
 ) -> list[int]:
@@ -86,25 +90,26 @@ def _ranks(
     order = np.argsort(-(queries @ documents.T), axis=1, kind="stable")
     ranks = []
     for question, row in zip(corpus.questions, order, strict=True):
-        hits = [place for place, i in enumerate(row) if _is_gold(corpus.pieces[i], [question])]
+        hits = [place for place, i in enumerate(row) if is_gold(corpus.pieces[i], [question])]
         ranks.append(hits[0])
     return ranks
 
 
-def _corpora(retrieval_set: RetrievalSet, most: int) -> Iterator[_Corpus]:
+def corpora_of(retrieval_set: RetrievalSet, most: int) -> Iterator[Corpus]:
+    """Yield a corpus of at most ``most`` chunks a repository, more if its gold alone is more."""
     asked = retrieval_set.snapshots
     for snapshot in read_snapshots(retrieval_set):
         questions = asked[snapshot.repository, snapshot.ref]
         pieces = [piece for piece in _pieces(snapshot) if piece.text.strip()]
-        gold = [piece for piece in pieces if _is_gold(piece, questions)]
-        other = [piece for piece in pieces if not _is_gold(piece, questions)]
+        gold = [piece for piece in pieces if is_gold(piece, questions)]
+        other = [piece for piece in pieces if not is_gold(piece, questions)]
         room = max(0, most - len(gold))
         spread = [other[i * len(other) // room] for i in range(min(room, len(other)))]
-        reachable = [q for q in questions if any(_is_gold(piece, [q]) for piece in gold)]
-        yield _Corpus(gold + spread, reachable)
+        reachable = [q for q in questions if any(is_gold(piece, [q]) for piece in gold)]
+        yield Corpus(gold + spread, reachable)
 
 
-def _pieces(snapshot: Snapshot) -> Iterator[_Piece]:
+def _pieces(snapshot: Snapshot) -> Iterator[Piece]:
     for file in snapshot.files:
         if b"\0" in file.content:
             continue
@@ -113,13 +118,14 @@ def _pieces(snapshot: Snapshot) -> Iterator[_Piece]:
         for number, line in enumerate(lines):
             nws = len("".join(line.split()))
             if size and size + nws > _BUDGET:
-                yield _Piece(file.path, start + 1, number, "\n".join(lines[start:number]))
+                yield Piece(file.path, start + 1, number, "\n".join(lines[start:number]))
                 start, size = number, 0
             size += nws
-        yield _Piece(file.path, start + 1, len(lines), "\n".join(lines[start:]))
+        yield Piece(file.path, start + 1, len(lines), "\n".join(lines[start:]))
 
 
-def _is_gold(piece: _Piece, questions: list[Question]) -> bool:
+def is_gold(piece: Piece, questions: list[Question]) -> bool:
+    """Tell whether a chunk lies on the gold lines of one of the questions."""
     return any(
         gold.path == piece.path
         and gold.start_line <= piece.end_line

@@ -2,10 +2,13 @@
 
 import os
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from bench.figures import Figure
+from bench.measure import run_measured
 from bench.trees import Source
 from codelake.chunking import chunk
 from resources.embedders.minilm import MiniLMEmbedder
@@ -13,20 +16,30 @@ from resources.embedders.minilm import MiniLMEmbedder
 _CHUNKS = 512
 _SYMBOLS = 2048
 _QUESTIONS = 200
+# Code has 3.3 characters a token: these are texts of some 300 and of some 30.
+_CHUNK_CHARACTERS = 1000
+_SYMBOL_CHARACTERS = 100
+_STARTS = 3
+_START = """
+from codelake.settings import EmbeddingSettings
+from resources.embedders import open_embedder
+open_embedder(EmbeddingSettings()).embed_queries(["where are retries handled"])
+"""
 
 
 def measure(sources: list[Source]) -> list[Figure]:
     """Embed real chunks and symbol-like texts with one and with two threads."""
     chunks = _chunk_texts(sources)
-    symbols = [text[:160] for text in chunks * (1 + _SYMBOLS // max(1, len(chunks)))][:_SYMBOLS]
+    symbols = [
+        text[:_SYMBOL_CHARACTERS] for text in chunks * (1 + _SYMBOLS // max(1, len(chunks)))
+    ][:_SYMBOLS]
     figures = []
     for threads in sorted({1, min(2, len(os.sched_getaffinity(0)))}):
         embedder = MiniLMEmbedder(threads=threads)
         embedder.embed_queries(["load the model before anything is measured"])
         figures += _rates(embedder, chunks, f"chunks, {threads} thread(s)")
         figures += _rates(embedder, symbols, f"symbols, {threads} thread(s)")
-    figures.append(_question(embedder))
-    return figures
+    return [*figures, *_question(embedder), _start()]
 
 
 def _chunk_texts(sources: list[Source]) -> list[str]:
@@ -35,7 +48,8 @@ def _chunk_texts(sources: list[Source]) -> list[str]:
     texts: list[str] = []
     for source in sources[::step]:
         found = chunk(source.content, source.language)
-        texts += [part.text for part in found[len(found) // 2 :][:2]]
+        long = [part.text for part in found if len(part.text) >= _CHUNK_CHARACTERS]
+        texts += [text[:_CHUNK_CHARACTERS] for text in long[len(long) // 2 :][:2]]
     return texts[:_CHUNKS]
 
 
@@ -51,14 +65,22 @@ def _rates(embedder: MiniLMEmbedder, texts: Sequence[str], name: str) -> list[Fi
     ]
 
 
-def _question(embedder: MiniLMEmbedder) -> Figure:
-    times = []
+def _question(embedder: MiniLMEmbedder) -> list[Figure]:
+    spent = []
     for number in range(_QUESTIONS):
         question = [f"where are the retries of request {number} handled"]
-        start = time.perf_counter()
-        embedder.embed_queries(question)
-        times.append(time.perf_counter() - start)
-    return Figure("one question, median", statistics.median(times) * 1000, "ms")
+        spent.append(_spent(partial(embedder.embed_queries, question)))
+    cpu, wall = (statistics.median(column) * 1000 for column in zip(*spent, strict=True))
+    return [
+        Figure("one question, median", wall, "ms"),
+        Figure("one question, median", cpu, "CPU ms"),
+    ]
+
+
+def _start() -> Figure:
+    """Measure a new process up to the answer of its first question."""
+    costs = [run_measured([sys.executable, "-c", _START]).cpu_seconds for _ in range(_STARTS)]
+    return Figure("start and first question, median", statistics.median(costs), "CPU s")
 
 
 def _spent(work: Callable[[], object]) -> tuple[float, float]:
