@@ -211,9 +211,16 @@ def test_questions_without_a_vector_are_answered_by_words(tables: LanceTables) -
         search("charge", tables=tables, embedder=embedder, mode="vector")
 
 
-def test_a_pattern_python_cannot_read_still_finds(tables: LanceTables) -> None:
-    (hit,) = ask(tables, r"\p{Lu}eclined", mode="regex").hits
+def test_a_pattern_re2_cannot_read_still_finds(tables: LanceTables) -> None:
+    (hit,) = ask(tables, r"(?x)D eclined", mode="regex").hits
     assert (hit.path, hit.lines) == ("pay/charge.py", ())
+
+
+def test_no_pattern_takes_for_ever(tmp_path: Path) -> None:
+    text = f"def run():\n    x = '{'a' * 60}'\n\n    return x\n"
+    tables = fill(tmp_path, [chunk("a.py", text, start=10)])
+    (hit,) = ask(tables, r"(a+)+b|\n\s+return|def", mode="regex").hits
+    assert hit.lines == (10, 11, 12, 13)
 
 
 def test_a_file_that_is_named_comes_first(tables: LanceTables) -> None:

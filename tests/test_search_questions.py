@@ -74,3 +74,16 @@ def test_a_long_question_only_mentions_its_names() -> None:
 
 def test_file_names_are_noticed() -> None:
     assert read_question("what is in src/app/main.py").files == ("src/app/main.py",)
+
+
+@pytest.mark.parametrize("part", ["a", "aA", "a.", "/", "{", "'", "`", "_", "is a ", "x1"])
+def test_a_question_of_any_size_is_read(part: str) -> None:
+    text = part * (100_000 // len(part)) + " error: {"
+    assert read_question(text).text == text
+
+
+@pytest.mark.parametrize(
+    "name", ["parseUrl", "xY1zA", "HTTPError", "ÄnderungX", "x9aB", "snake_case", "f()"]
+)
+def test_names_are_known_by_their_shape(name: str) -> None:
+    assert read_question(f"how does the {name} really work").names == (name.removesuffix("()"),)

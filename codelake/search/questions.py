@@ -16,10 +16,13 @@ _SHORT_QUESTION: Final = 6  # words
 _WORD = r"[^\W\d]\w*"
 _CODE_TOKEN: Final = re.compile(rf"[@$#]?{_WORD}(?:(?:\.|::|->|#){_WORD})*[!?]?(?:\(\))?")
 _QUOTED: Final = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|(?<!\w)'([^'\n]+)'(?!\w)")
+# A question can be pasted text of any size. Where a run of letters can begin is bounded here, so
+# that a run that comes to nothing is read once, and not once from each of its letters.
 _CODE_SHAPE: Final = re.compile(
-    r"\w_+\w|^_+\w|[^\W\d_][\da-z]*[a-z][A-Z]|[A-Z]{2}[a-z]|::|->|\w\w\.\w\w|\(\)$|^[@$]|[a-z]\d"
+    r"\w_+\w|^_+\w|(?:[^\W\d_a-z]|(?<![\da-z])[a-z])[\da-z]*[a-z][A-Z]|[A-Z]{2}[a-z]|::|->"
+    r"|\w\w\.\w\w|\(\)$|^[@$]|[a-z]\d"
 )
-_FILE: Final = re.compile(r"[\w./-]*\w\.[a-z]{1,5}\b")
+_FILE: Final = re.compile(r"(?<![\w./-])[\w./-]*\w\.[a-z]{1,5}\b")
 _DEFINED: Final = re.compile(
     rf"\b(?:is|are) (?:the )?({_WORD}) (?:defined|declared|implemented)\b"
     rf"|\b(?:definition|declaration|implementation|source|signature) of (?:the )?({_WORD})\b"
@@ -30,7 +33,7 @@ _JOINT: Final = re.compile(r"::|->|#|\.")
 
 # What a program puts into a message at run time: quoted values, numbers, paths, addresses.
 _VARIABLE: Final = re.compile(
-    r"`[^`]*`|\"[^\"]*\"|(?<!\w)'[^']*'|\b0x[0-9a-f]+\b|\b\d[\d.,:]*\b|(?<!\w)/\S+|\{[^}]*\}|%\w"
+    r"`[^`]*`|\"[^\"]*\"|(?<!\w)'[^']*'|\b0x[0-9a-f]+\b|\b\d[\d.,:]*\b|(?<!\w)/\S+|\{[^}]{0,200}\}|%\w"
 )
 _MESSAGE: Final = re.compile(
     r"[:;%{}=<>]|['\"]|\b(?:error|exception|panic|failed|failure|fatal|warning|cannot|can't"
