@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -266,6 +267,30 @@ def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
         store.export("chunk", "jsonl", tmp_path / "x")
     with pytest.raises(UsageError, match="unknown format 'csv'; choose from jsonl, parquet"):
         store.export("chunks", "csv", tmp_path / "x")
+
+
+def test_an_export_goes_through_links_pipes_and_devices(tmp_path: Path) -> None:
+    store = whole(tmp_path / "store", "a.py")
+    link, pipe = tmp_path / "link.jsonl", tmp_path / "pipe"
+    link.symlink_to("real.jsonl")
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    for target in (link, pipe):
+        store.export("chunks", "jsonl", target)
+    with os.fdopen(reader, "rb") as file:
+        assert file.read() == (tmp_path / "real.jsonl").read_bytes() != b""
+    assert link.is_symlink()
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [("", "Is a directory"), ("none/x", "No such file"), ("n" * 300, "name too long")],
+)
+def test_an_export_that_has_no_place_says_so(tmp_path: Path, place: str, reason: str) -> None:
+    store = whole(tmp_path / "store", "a.py")
+    with pytest.raises(StoreError, match=f"cannot write .*{reason}.*; name a file in a folder"):
+        store.export("chunks", "jsonl", tmp_path / place)
 
 
 def test_sql_reads_the_tables_and_nothing_else(tmp_path: Path) -> None:

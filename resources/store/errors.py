@@ -17,6 +17,8 @@ _REPAIR: Final = (
     "restore the table"
 )
 
+_NO_FOLDER: Final = frozenset({errno.EEXIST, errno.ENOTDIR, errno.ENOENT, errno.ENAMETOOLONG})
+
 _CAUSES: Final = (
     (("no space left", "storage full", "disk quota"), "the disk is full: free some space"),
     (("permission denied", "read-only file"), "the folder cannot be written: check its rights"),
@@ -58,6 +60,8 @@ def explain(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         text = f"No space left on device: {text}"
+    if isinstance(error, OSError) and error.errno in _NO_FOLDER:  # Lance's errors have no number
+        return f"no folder can be made there: name another one with --store ({text})"
     lowered = text.lower()
     for signs, advice in _CAUSES:
         if any(sign in lowered for sign in signs):

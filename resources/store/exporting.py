@@ -1,7 +1,10 @@
 """A table as a file: rows sorted by key, whole or not there at all."""
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final
 
@@ -9,7 +12,7 @@ import lance
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from codelake.errors import UsageError
+from codelake.errors import StoreError, UsageError
 from codelake.schemas import TableSpec
 from resources.store.errors import store_errors
 
@@ -90,11 +93,29 @@ def export_table(
     if not isinstance(target, Path):
         write(batches, spec.schema, target)
         return
-    partial = target.with_name(target.name + ".partial")
-    with store_errors(target.parent, f"export table {spec.name!r}"):
+    with _opened(target) as file:
+        write(batches, spec.schema, file)
+
+
+@contextmanager
+def _opened(target: Path) -> Iterator[IO[bytes]]:
+    """Open ``target`` to be written whole or not at all; a pipe or a device as it is."""
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.exists() and not target.is_file():
+            with target.open("wb") as file:
+                yield file
+            return
+        place = Path(os.path.realpath(target))  # a link stays one
+        partial = place.with_name(place.name + ".partial")
         try:
             with partial.open("wb") as file:
-                write(batches, spec.schema, file)
-            partial.replace(target)
+                yield file
+            partial.replace(place)
         finally:
             partial.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:  # a ValueError for a name that no file can have
+        reason = getattr(error, "strerror", None) or error
+        message = f"cannot write {str(target)!r}: {reason}; name a file in a folder that exists"
+        raise StoreError(message) from error
