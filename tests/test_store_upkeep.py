@@ -308,8 +308,17 @@ def test_sql_reads_the_tables_and_nothing_else(tmp_path: Path) -> None:
         f"copy chunks to '{tmp_path}/x.csv'",
         "delete from chunks",
         "set enable_external_access = true",
+        "create table copied as select path from chunks",
+        "select 1; select 2",
+        "",
     ):
         with pytest.raises(UsageError, match="the query cannot be answered"):
             store.sql(statement)
     assert not (tmp_path / "x.csv").exists()
     assert store.summary()["chunks"] == 2
+
+
+def test_columns_of_one_name_are_all_in_the_answer_of_sql(tmp_path: Path) -> None:
+    pytest.importorskip("duckdb")
+    found = whole(tmp_path, "a.py").sql("select 1 as a, 2 as a_1, 3 as a")
+    assert found.to_pylist() == [{"a": 1, "a_1": 2, "a_2": 3}]

@@ -1,6 +1,7 @@
 """Questions in SQL over the tables, answered by DuckDB, which can only read."""
 
-from typing import Any
+from itertools import count
+from typing import Any, Final
 
 import lance
 import pyarrow as pa
@@ -9,6 +10,8 @@ from codelake.errors import UsageError
 from resources.store.folder import StoreFolder
 from resources.store.specs import WORDS
 
+_ASKING: Final = frozenset({"SELECT", "EXPLAIN", "MULTI"})  # the last is what PIVOT becomes
+
 
 def query(folder: StoreFolder, statement: str) -> pa.Table:
     """Answer ``statement`` over the tables of the store, vectors left out.
@@ -16,7 +19,8 @@ def query(folder: StoreFolder, statement: str) -> pa.Table:
     DuckDB runs without access to files or network, over views of the tables.
 
     Raises:
-        UsageError: DuckDB is not installed, or does not understand the statement.
+        UsageError: DuckDB is not installed, does not understand the statement, or it is no single
+            question.
     """
     try:
         import duckdb  # noqa: PLC0415 - an optional package, 0.2 s to load
@@ -27,16 +31,27 @@ def query(folder: StoreFolder, statement: str) -> pa.Table:
     try:
         for table in folder.specs:
             connection.register(table, _Readable(folder.dataset(table)))
-        answer = connection.sql(statement)
-        if answer is None:
-            message = f"the query cannot be answered: {statement!r} asks nothing"
+        kinds = [asked.type.name for asked in connection.extract_statements(statement)]
+        if len(kinds) != 1 or kinds[0] not in _ASKING:
+            told = ", ".join(kinds) or "nothing"
+            message = f"the query cannot be answered: expected one SELECT, given {told}"
             raise UsageError(message)
-        return answer.to_arrow_table()
+        answer = connection.sql(statement).to_arrow_table()
+        return answer.rename_columns(_told_apart(answer.schema.names))
     except duckdb.Error as error:
         message = f"the query cannot be answered: {error}"
         raise UsageError(message) from error
     finally:
         connection.close()
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """Return ``names`` with ``_1``, ``_2`` ... at repeated ones, as DuckDB writes them."""
+    taken: dict[str, None] = {}
+    for name in names:
+        numbered = (f"{name}_{number}" if number else name for number in count())
+        taken[next(other for other in numbered if other not in taken)] = None
+    return list(taken)
 
 
 class _Readable(lance.LanceDataset):
