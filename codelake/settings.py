@@ -3,7 +3,6 @@
 Secrets are never settings; embedders read keys from environment variables.
 """
 
-import difflib
 import hashlib
 import json
 import re
@@ -14,10 +13,10 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from codelake.errors import UsageError
+from codelake.settings_problems import explain_problem
 
 # Where a token may be looked for when nothing is said; other hosts get none.
 TOKENS: Final[Mapping[str, str]] = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN"}
-_HIDDEN: Final = frozenset({"sources.tokens", "sources.api"})  # may hold a token by mistake
 
 
 class _Section(BaseModel):
@@ -302,7 +301,7 @@ class UpkeepSettings(_Section):
 class Settings(_Section):
     """Everything ``codelake.toml`` may say; each section has a default."""
 
-    store: str = Field(".codelake", description="folder of the tables")
+    store: str = Field(".codelake", min_length=1, description="folder of the tables")
     sources: SourceSettings = SourceSettings()
     files: FileSettings = FileSettings()
     chunking: ChunkSettings = ChunkSettings()
@@ -336,7 +335,9 @@ def build_settings(values: Mapping[str, object], *, origin: str = "settings") ->
     try:
         return Settings.model_validate(values)
     except ValidationError as error:
-        lines = [_explain(dict(problem)) for problem in error.errors(include_url=False)]
+        known = [*settings_keys(), *Settings.model_fields]
+        problems = error.errors(include_url=False)
+        lines = [explain_problem(dict(problem), known) for problem in problems]
         message = f"{origin}: " + "; ".join(lines)
         raise UsageError(message) from error
 
@@ -367,18 +368,6 @@ def _walk(section: type[BaseModel], prefix: str) -> list[tuple[str, str]]:
         else:
             found.append((prefix + name, field.description or ""))
     return found
-
-
-def _explain(problem: Mapping[str, object]) -> str:
-    location = problem["loc"]
-    key = ".".join(str(part) for part in location) if isinstance(location, tuple) else ""
-    if problem["type"] != "extra_forbidden":
-        if key.startswith(tuple(_HIDDEN)):
-            return f"{key}: {problem['msg']}"
-        return f"{key} = {problem.get('input')!r}: {problem['msg']}"
-    near = difflib.get_close_matches(key, [*settings_keys(), *Settings.model_fields], n=1)
-    hint = f", did you mean {near[0]!r}?" if near else "; see docs/configuration.md"
-    return f"unknown key {key!r}{hint}"
 
 
 _HASH_BYTES: Final = 8  # 64 bits: settings differ in a handful of ways, not in billions

@@ -1,5 +1,6 @@
 """The ``codelake`` command: a thin layer over the job, the store and the search."""
 
+import difflib
 import importlib
 import io
 import os
@@ -48,6 +49,16 @@ class _LazyGroup(click.Group):
         command = getattr(importlib.import_module(f"pipelines.commands.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 # each module holds its command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`codelake --help` lists them"
+            ctx.fail(f"no command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 # click's signature
         with formatter.section("Commands"):

@@ -14,12 +14,13 @@ from rich.text import Text
 from codelake.chunking import chunker_named
 from codelake.chunking.batches import chunk_batch
 from codelake.errors import UsageError
-from codelake.languages import LANGUAGES, detect_language
+from codelake.languages import detect_language
 from codelake.paths import path_from_bytes
 from codelake.schemas import FILES
 from codelake.search.snippets import make_visible
 from codelake.settings import Settings
 from codelake.symbols import symbols_batch
+from pipelines.opening import require_languages
 from resources.parser_pool import ParserPool
 
 _CHUNK_KEYS: Final = (
@@ -39,9 +40,7 @@ def cut_file(path: str, settings: Settings, language: str | None) -> dict[str, A
     """
     chunker_named(settings.chunking.chunker)  # before a worker meets it
     content = _read(path)
-    if language and language not in LANGUAGES:
-        message = f"unknown language {language!r}; `codelake languages` lists them"
-        raise UsageError(message)
+    require_languages([language] if language else [])
     name = path_from_bytes(os.fsencode(Path(path).name))
     chosen = language or detect_language(name, content[:_HEAD_BYTES], settings.files.languages)
     with ParserPool(1, settings) as pool:

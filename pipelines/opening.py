@@ -58,7 +58,7 @@ def check_filters(
 
     Raises:
         UsageError: there is no such repository, owner, language or kind; the nearest names are
-            given.
+            given. Or a path pattern is empty.
     """
     if filters.repositories or filters.owners:
         names = [row["repository"] for row in store.repositories(found.state if found else None)]
@@ -67,6 +67,9 @@ def check_filters(
     require_languages(filters.languages)
     if filters.kinds:
         require_known("kind", filters.kinds, tables.values("kind"))
+    if "" in filters.paths:
+        message = "a path pattern is an empty text: give one like 'src/**', or none"
+        raise UsageError(message)
     if not found or not found.repositories:
         return filters
     if not filters.repositories:
@@ -86,8 +89,9 @@ def require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None
     """
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=_NEAREST) or known[:_EXAMPLES]
-            told = f"there are {', '.join(near)}" if near else "there is none"
+            near = difflib.get_close_matches(name, known, n=_NEAREST)
+            told = f"there are {', '.join(known[:_EXAMPLES])}" if known else "there is none"
+            told = f"did you mean {' or '.join(near)}?" if near else told
             message = f"no {what} {name!r} in the index; {told}"
             raise UsageError(message)
 

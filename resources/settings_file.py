@@ -16,7 +16,7 @@ def load_settings(config_file: str, changes: Mapping[str, object]) -> Settings:
     text = ""
     if config_file:
         try:
-            text = Path(config_file).read_text(encoding="utf-8")
+            text = Path(config_file).read_text(encoding="utf-8-sig")  # editors of Windows mark it
         except (OSError, UnicodeDecodeError) as error:
             message = f"cannot read the settings file {config_file!r}: {error}"
             raise UsageError(message) from error

@@ -154,6 +154,55 @@ def test_an_empty_source_is_not_the_present_folder(run: Run, tmp_path: Path) -> 
     assert "empty" in ended.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("index", ".", "--store", ""),
+        ("index", ".", "--embedder", ""),
+        ("status", "--config", ""),
+        ("chunk", "a.py", "--chunker", ""),
+        ("export", "chunks", "-o", ""),
+    ],
+    ids=" ".join,
+)
+def test_an_empty_option_is_not_the_default(run: Run, arguments: tuple[str, ...]) -> None:
+    ended = run(*arguments)
+    assert ended.code == 2
+    assert f"Invalid value for '{arguments[-2]}'" in ended.err.replace("'-o' / '--output'", "'-o'")
+    assert "an empty text" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('store = ""', "store = '': Input should not be empty"),
+        ("chunking = 3", "chunking = 3: Input should be a section of settings"),
+        ('sources.paths = "x"', "sources.paths = 'x': Input should be a list, as in"),
+        ('files.languages = "x"', "files.languages = 'x': Input should be a table, as in"),
+    ],
+)
+def test_a_setting_of_a_wrong_type_is_told_in_the_words_of_the_file(
+    run: Run, tmp_path: Path, text: str, told: str
+) -> None:
+    (tmp_path / "codelake.toml").write_text(text, "utf-8")
+    ended = run("config")
+    assert (ended.code, told in ended.err) == (2, True), ended.err
+
+
+def test_a_settings_file_may_begin_with_a_byte_order_mark(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "codelake.toml").write_text('store = "lake"', "utf-8-sig")
+    assert json.loads(run("config", "--json").out)["store"] == "lake"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("serach", "did you mean 'search'?"), ("zzz", "`codelake --help` lists them")],
+)
+def test_an_unknown_command_names_the_nearest(run: Run, name: str, told: str) -> None:
+    ended = run(name)
+    assert (ended.code, told in ended.err) == (2, True)
+
+
 def test_a_store_that_cannot_be_is_told_in_the_document_too(run: Run, tmp_path: Path) -> None:
     commit(tmp_path / "shop", _CODE)
     (tmp_path / "file").write_text("x")

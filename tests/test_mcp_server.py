@@ -168,9 +168,9 @@ def test_an_allow_list_hides_the_other_repositories(store: LanceStore) -> None:
     ("argument", "message"),
     [
         ({"languages": ["pyton"]}, "unknown language 'pyton', did you mean python"),
-        ({"repositories": ["shopp"]}, "no repository 'shopp' in the index; there are shop"),
+        ({"repositories": ["shopp"]}, "no repository 'shopp' in the index; did you mean shop?"),
         ({"owners": ["acme"]}, "no owner 'acme' in the index; there is none"),
-        ({"kinds": ["functon"]}, "no kind 'functon' in the index; there are function"),
+        ({"kinds": ["functon"]}, "no kind 'functon' in the index; did you mean function?"),
         ({"as_of": "never"}, "no published state is meant by 'never'"),
     ],
     ids=str,

@@ -94,9 +94,10 @@ def test_what_means_no_state_is_told_with_those_there_are(store: LanceStore, as_
     ("filters", "message"),
     [
         (Filters(repositories=("acme/shopp",)), "no repository 'acme/shopp' .* acme/shop"),
-        (Filters(owners=("acne",)), "no owner 'acne' in the index; there are acme"),
-        (Filters(kinds=("functoin",)), "no kind 'functoin' in the index; there are function"),
+        (Filters(owners=("acne",)), "no owner 'acne' in the index; did you mean acme"),
+        (Filters(kinds=("functoin",)), "no kind 'functoin' in the index; did you mean function"),
         (Filters(kinds=("zzz",)), "no kind 'zzz' in the index; there are function"),
+        (Filters(paths=("src/**", "")), "a path pattern is an empty text"),
         (Filters(languages=("pyhton",)), "unknown language 'pyhton', did you mean python"),
     ],
 )

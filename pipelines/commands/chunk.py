@@ -3,15 +3,20 @@
 import click
 from rich.console import Console
 
-from pipelines.commands.options import json_option, print_json, read_settings
+from pipelines.commands.options import GIVEN, json_option, print_json, read_settings
 from pipelines.cutting import cut_file, draw_cut
 
 
 @click.command()
 @click.argument("file", type=click.Path(dir_okay=False))
-@click.option("--chunker", metavar="NAME", help="cast, ast, fixed or symbol.")
+@click.option("--chunker", type=GIVEN, metavar="NAME", help="cast, ast, fixed or symbol.")
 @click.option("--budget", type=int, metavar="N", help="Most non-whitespace characters a chunk.")
-@click.option("--language", metavar="L", help="Language, where name and content do not tell it.")
+@click.option(
+    "--language",
+    type=GIVEN,
+    metavar="L",
+    help="Language, where name and content do not tell it.",
+)
 @json_option
 def chunk(
     *, file: str, chunker: str | None, budget: int | None, language: str | None, as_json: bool

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from pipelines.commands.options import read_settings, store_options
+from pipelines.commands.options import GIVEN, read_settings, store_options
 from pipelines.opening import require_store
 from resources.store.specs import STORED
 
@@ -14,7 +14,13 @@ from resources.store.specs import STORED
 @click.argument("table", type=click.Choice(sorted(STORED)))
 @store_options
 @click.option("--format", "form", type=click.Choice(["parquet", "jsonl"]), default=None)
-@click.option("-o", "--output", metavar="FILE", help="Where to; standard output for jsonl.")
+@click.option(
+    "-o",
+    "--output",
+    type=GIVEN,
+    metavar="FILE",
+    help="Where to; standard output for jsonl.",
+)
 def export(
     table: str, store: str | None, config_file: str | None, form: str | None, output: str | None
 ) -> None:

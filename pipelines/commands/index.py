@@ -9,7 +9,13 @@ import click
 from rich.console import Console
 
 from codelake.errors import CodelakeError, UsageError
-from pipelines.commands.options import config_path, json_option, print_json, store_options
+from pipelines.commands.options import (
+    GIVEN,
+    config_path,
+    json_option,
+    print_json,
+    store_options,
+)
 from pipelines.reporters import open_reporter
 from pipelines.summary import Summary, draw_summary
 from resources.progress import reporting_to
@@ -20,8 +26,10 @@ _PARTIAL = 1
 @click.command()
 @click.argument("sources", nargs=-1, metavar="SOURCE...")
 @store_options
-@click.option("--embedder", metavar="NAME", help="minilm (default), hash, openai, ... or none.")
-@click.option("--chunker", metavar="NAME", help="cast (default), ast, fixed or symbol.")
+@click.option(
+    "--embedder", type=GIVEN, metavar="NAME", help="minilm (default), hash, openai, ... or none."
+)
+@click.option("--chunker", type=GIVEN, metavar="NAME", help="cast (default), ast, fixed or symbol.")
 @click.option("--budget", type=int, metavar="N", help="Most non-whitespace characters a chunk.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Tell what would be done, write nothing.")
 @click.option("--verbose", "-v", is_flag=True, help="Show the log of every stage.")

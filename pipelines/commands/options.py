@@ -29,7 +29,20 @@ class _Text(click.ParamType[str]):
         return value
 
 
+class _Given(click.ParamType[str]):
+    """A word that says something: an empty one is what a shell makes of an unset variable."""
+
+    name = "given"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return ``value`` unless it is empty."""
+        if not value:
+            self.fail("an empty text, as an unset variable gives; leave the option out", param, ctx)
+        return value
+
+
 TEXT: Final = _Text()
+GIVEN: Final = _Given()
 
 
 def store_options(function: F) -> F:
@@ -37,12 +50,14 @@ def store_options(function: F) -> F:
     function = click.option(
         "--config",
         "config_file",
+        type=GIVEN,
         envvar="CODELAKE_CONFIG",
         metavar="FILE",
         help="Settings file; codelake.toml in this folder if there is one.",
     )(function)
     return click.option(
         "--store",
+        type=GIVEN,
         envvar="CODELAKE_STORE",
         metavar="DIR",
         help="Folder of the tables (default: .codelake, or what the settings say).",
