@@ -1,10 +1,12 @@
 """The ``codelake`` command: a thin layer over the job, the store and the search."""
 
 import difflib
+import errno
 import importlib
 import io
 import os
 import sys
+from pathlib import Path
 from typing import Final
 
 import click
@@ -14,6 +16,7 @@ from codelake.errors import CodelakeError, UsageError
 
 _FAILED: Final = 1
 _WRONG_USAGE: Final = 2
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _INTERRUPTED: Final = 130  # what a shell reports for a command ended by Ctrl-C
 
 COMMANDS: Final[dict[str, str]] = {
@@ -80,15 +83,19 @@ def command_line() -> None:
 
 def main() -> None:
     """Run the command line; exit 0 when done, 1 when failed or partial, 2 on wrong usage."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # code has characters that a locale may lack
-            stream.reconfigure(errors="backslashreplace")
+    _prepare_streams()
     try:
+        _require_folder()
         code = command_line.main(prog_name="codelake", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read, as in `| head`, has enough. Nothing is left to write at the exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()  # whoever read, as in `| head`, has enough
+        sys.exit(_FAILED)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        _write_no_more()
+        sys.stderr.write(f"codelake: cannot write the answer: {error.strerror}; free some space\n")
         sys.exit(_FAILED)
     except click.exceptions.Abort:
         sys.stderr.write("interrupted; what was stored is kept, run again to finish\n")
@@ -103,6 +110,31 @@ def main() -> None:
         _complain(error)
         sys.exit(_FAILED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _prepare_streams() -> None:
+    """Write what the locale lacks with backslashes, and to nowhere what the shell has closed."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 # open to the end
+            setattr(sys, name, nowhere)
+        stream = getattr(sys, name)
+        if isinstance(stream, io.TextIOWrapper):  # code has characters that a locale may lack
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _require_folder() -> None:
+    """Check that the present folder is there; without it no relative path has a meaning."""
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        message = "the present folder was removed: change to one that exists"
+        raise UsageError(message) from None
+
+
+def _write_no_more() -> None:
+    """Leave nothing to be written at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _complain(error: CodelakeError) -> None:

@@ -252,6 +252,29 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
         assert process.stderr.read() == b""
 
 
+@pytest.mark.parametrize(
+    ("shell", "code", "told"),
+    [
+        ("{} languages --json >&-", 0, ""),
+        ("{} languages --json >/dev/full", 1, "cannot write the answer: No space left on device"),
+        ("rmdir $PWD; {} languages", 2, "the present folder was removed"),
+    ],
+)
+def test_where_an_answer_cannot_go_is_told_in_one_line(
+    tmp_path: Path, shell: str, code: int, told: str
+) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+    command = shell.format(f"{sys.executable} -c '{_PROGRAM}'")
+    ended = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, check=False
+    )
+    lines = ended.stderr.decode().splitlines()
+    assert (ended.returncode, len(lines)) == (code, bool(told)), lines
+    assert not told or told in lines[0]
+
+
 def test_code_does_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("title = '\x1b]0;owned\x07[bold]x[/bold] [/]'\n")
     shown = run("chunk", "a.py").out
