@@ -13,7 +13,13 @@ import pyarrow.compute as pc
 
 from codelake.changes import ChangeCounts, count_changes
 from codelake.chunking import chunker_named
-from codelake.errors import EmbeddingError
+from codelake.errors import (
+    EmbeddingError,
+    SchemaError,
+    SourceError,
+    StoreError,
+    UsageError,
+)
 from codelake.schemas import TABLES
 from pipelines.definitions import defs
 from pipelines.estimating import estimate_run
@@ -31,6 +37,9 @@ _READ: Final = ("changed", "unchanged")  # statuses of repositories that the sto
 _NEW: Final = ("added", "modified")  # changes of rows that stand in the store after a run
 _OLD: Final = ("deleted", "modified")  # and of those that stood there before
 _INTERRUPTS: Final = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
+_OURS: Final = frozenset(
+    cls.__name__ for cls in (EmbeddingError, SchemaError, SourceError, StoreError, UsageError)
+)
 _UNREADABLE: Final = (
     "cannot be read; check the rights of the file, or the repository with `git fsck`"
 )
@@ -122,9 +131,12 @@ def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
 
 
 def _first_cause(event: dg.DagsterEvent) -> tuple[str, str]:
-    """Return class and message of the error that a step failed with, below Dagster's own."""
+    """Return class and message of the error that a step failed with, below Dagster's own.
+
+    One of ours tells what to do; what a library raised below it does not.
+    """
     error = event.step_failure_data.error
-    while error is not None and error.cause is not None:
+    while error is not None and error.cause is not None and error.cls_name not in _OURS:
         error = error.cause
     if error is None:
         return "", ""

@@ -303,6 +303,21 @@ def test_a_program_is_no_list_of_sources(run: Run, tmp_path: Path) -> None:
     assert "Not a directory" in found["failed"][0]["reason"]
 
 
+def test_a_table_lost_is_told_with_what_restores_it(run: Run, tmp_path: Path) -> None:
+    commit(tmp_path / "shop", _CODE)
+    asked = ("index", "shop", "--embedder", "none", "--json")
+    assert run(*asked).code == 0
+    shutil.rmtree(tmp_path / ".codelake" / "repositories.lance")
+    ended = run(*asked)
+    (failure,) = ended.document()["failed"]
+    assert ended.code == 1
+    assert "cannot open table 'repositories'" in failure["reason"]
+    assert "`codelake store rebuild` and the next `codelake index`" in failure["reason"]
+    assert ".rs:" not in failure["reason"]
+    assert run("store", "rebuild").code == 0
+    assert run(*asked).document()["files"]["indexed"] == 2
+
+
 def test_an_unknown_chunker_is_wrong_usage(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     ended = run("chunk", "a.py", "--chunker", "casst", "--json")

@@ -1,6 +1,7 @@
 """What the storage library raises, told as errors a person can act on."""
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ _REPAIR: Final = (
     "restore the table"
 )
 
+_SOURCE_PLACE: Final = re.compile(r",? *\S+\.rs:\d+:\d+")  # where Lance's own code raised it
 _NO_FOLDER: Final = frozenset({errno.EEXIST, errno.ENOTDIR, errno.ENOENT, errno.ENAMETOOLONG})
 
 _CAUSES: Final = (
@@ -57,7 +59,7 @@ def store_errors(folder: Path, doing: str) -> Iterator[None]:
 
 def explain(error: Exception) -> str:
     """Return one line that says what went wrong and what to do about it."""
-    text = " ".join(str(error).split())
+    text = _SOURCE_PLACE.sub("", " ".join(str(error).split()))
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         text = f"No space left on device: {text}"
     if isinstance(error, OSError) and error.errno in _NO_FOLDER:  # Lance's errors have no number
