@@ -131,11 +131,12 @@ def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
 
 
 def _first_cause(event: dg.DagsterEvent) -> tuple[str, str]:
-    """Return class and message of the error that a step failed with, below Dagster's own.
+    """Return class and message of the error that a step or a run failed with, below Dagster's own.
 
     One of ours tells what to do; what a library raised below it does not.
     """
-    error = event.step_failure_data.error
+    is_step = event.is_step_failure
+    error = (event.step_failure_data if is_step else event.job_failure_data).error
     while error is not None and error.cause is not None and error.cls_name not in _OURS:
         error = error.cause
     if error is None:
@@ -144,8 +145,8 @@ def _first_cause(event: dg.DagsterEvent) -> tuple[str, str]:
 
 
 def _is_interrupted(result: dg.ExecuteInProcessResult) -> bool:
-    """Tell whether Ctrl-C ended the run; Dagster records it as the failure of a step."""
-    failures = [event for event in result.all_events if event.is_step_failure]
+    """Tell whether Ctrl-C ended the run; Dagster records it as a failure."""
+    failures = [e for e in result.all_events if e.is_step_failure or e.is_job_failure]
     return any(_first_cause(event)[0] in _INTERRUPTS for event in failures)
 
 
@@ -160,7 +161,11 @@ def _stage_failures(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:
             continue
         reason = _first_cause(event)[1] or "unknown"
         found.append(_failure(f"stage {event.step_key} failed: {reason}"))
-    return found
+    if any(event.is_step_failure for event in result.all_events):
+        return found
+    # Between the stages, or before the first.
+    ends = [event for event in result.all_events if event.is_job_failure]
+    return [_failure(f"the run failed: {_first_cause(event)[1] or 'unknown'}") for event in ends]
 
 
 def _broken_promises(result: dg.ExecuteInProcessResult) -> list[dict[str, str]]:

@@ -1,0 +1,41 @@
+"""How a run that ends outside of its stages is told."""
+
+import logging
+import os
+import signal
+
+import dagster as dg
+
+from pipelines.running import _is_interrupted, _stage_failures
+
+
+class _Interrupting(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        if "RESOURCE_INIT_STARTED" in record.getMessage():
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@dg.logger
+def _interrupting(_context: object) -> logging.Logger:
+    logger = logging.Logger("interrupting")  # noqa: LOG001 # nobody else is to get it
+    logger.addHandler(_Interrupting())
+    return logger
+
+
+@dg.op
+def _nothing() -> None:
+    pass
+
+
+@dg.job(logger_defs={"interrupting": _interrupting})
+def _job() -> None:
+    _nothing()
+
+
+def test_ctrl_c_before_the_first_stage_is_no_success() -> None:
+    result = _job.execute_in_process(
+        raise_on_error=False, run_config={"loggers": {"interrupting": {}}}
+    )
+    assert not result.success
+    assert _is_interrupted(result)
+    assert [failure["repository"] for failure in _stage_failures(result)] == [""]
