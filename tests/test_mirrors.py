@@ -4,6 +4,7 @@ import base64
 import functools
 import http.server
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -68,10 +69,12 @@ def daemon(tmp_path: Path) -> Iterator[_Server]:
     where = [f"--base-path={folder.parent}", "--export-all", "--listen=127.0.0.1"]
     command = ["git", "daemon", "--verbose", f"--port={port}", *where, str(folder.parent)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, process_group=0) as process:
-        assert process.stderr is not None
-        assert b"Ready to rumble" in process.stderr.readline()
-        yield _Server(f"git://127.0.0.1:{port}/org", folder)
-        process.terminate()
+        try:
+            assert process.stderr is not None
+            assert b"Ready to rumble" in process.stderr.readline()
+            yield _Server(f"git://127.0.0.1:{port}/org", folder)
+        finally:  # git is two processes here, and the inner one may ignore a polite word
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class _Guarded(http.server.SimpleHTTPRequestHandler):
