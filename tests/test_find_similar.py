@@ -73,4 +73,5 @@ def test_a_place_that_is_none_is_told(store: Path, place: str, message: str) -> 
 
 
 def test_an_unknown_repository_is_told(store: Path) -> None:
-    assert "no repository 'fra' in the index; there are far" in ask(store, "a.py:1", "-r", "fra")[1]
+    said = ask(store, "a.py:1", "-r", "fra")[1]
+    assert "no repository 'fra' in the index; did you mean far?" in said
