@@ -80,9 +80,9 @@ def symbol_columns(
         encoding: what the file is stored in, to count bytes and lines there.
         bom_bytes: bytes of the byte order mark before the text.
     """
-    columns = described_columns(text, definitions)
+    columns, bodies = _describe(text, definitions)
     if definitions:
-        columns |= _identify(text, columns, repository, path)
+        columns |= _identify(bodies, columns, repository, path)
         _move_offsets(columns, text, encoding, bom_bytes)
     return columns
 
@@ -90,17 +90,26 @@ def symbol_columns(
 def described_columns(text: bytes, definitions: Sequence[Definition]) -> dict[str, Sequence[Any]]:
     """Return the columns that say what the symbols are: all but ids, hashes and embedded texts.
 
-    Offsets count in ``text``. Made column by column: a loop in C costs half of one by rows.
+    Offsets count in ``text``.
     """
+    return _describe(text, definitions)[0]
+
+
+def _describe(
+    text: bytes, definitions: Sequence[Definition]
+) -> tuple[dict[str, Sequence[Any]], list[bytes]]:
+    """Return the columns and the bodies they were made from, without carriage returns."""
     columns = _NO_COLUMNS.copy()
+    bodies: list[bytes] = []
     if definitions:
         columns.update(zip(Definition._fields, zip(*definitions, strict=True), strict=True))
         spans = zip(columns["start_byte"], columns["end_byte"], columns["name_byte"], strict=True)
         columns.update(zip(_LINES, zip(*_lines(text, spans), strict=True), strict=True))
         columns["natural_name"] = list(map(natural_name, columns["name"]))
         columns["qualified_name"] = list(map(".".join, columns["hierarchy"]))
-        columns["body"] = list(map(_shown, _bodies(text, columns)))
-    return columns
+        bodies = _bodies(text, columns)
+        columns["body"] = list(map(_shown, bodies))
+    return columns, bodies
 
 
 def _lines(text: bytes, spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
@@ -123,11 +132,11 @@ def _bodies(text: bytes, columns: Mapping[str, Sequence[Any]]) -> list[bytes]:
 
 
 def _identify(
-    text: bytes, columns: Mapping[str, Sequence[Any]], repository: str, path: str
+    bodies: Sequence[bytes], columns: Mapping[str, Sequence[Any]], repository: str, path: str
 ) -> dict[str, list[str]]:
     """Return ids, hashes and what is embedded; hashes read bytes, as text costs more."""
     qualified = columns["qualified_name"]
-    hashes = list(map(bytes_hash, _bodies(text, columns)))
+    hashes = list(map(bytes_hash, bodies))
     surfaces = zip(columns["name"], columns["natural_name"], columns["doc"], strict=True)
     embedded = [
         f"{repository}: {name} {words} {doc[:_DOC_CHARACTERS]}".rstrip()
