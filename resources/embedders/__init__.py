@@ -2,33 +2,24 @@
 
 import difflib
 from collections.abc import Callable
-from importlib import import_module
-from typing import Final, cast
+from typing import Final
 
 from codelake.embedding import Embedder
 from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
+from resources.backends import Later, refuse_remote
 
-
-def _later(module: str, name: str) -> Callable[[EmbeddingSettings], Embedder]:
-    """Return a maker that imports its backend when it is asked; onnxruntime takes 0.1 s."""
-
-    def make(settings: EmbeddingSettings) -> Embedder:
-        maker = getattr(import_module(f"resources.embedders.{module}"), name)
-        return cast("Embedder", maker(settings))
-
-    return make
-
+_later = Later[EmbeddingSettings, Embedder]
 
 EMBEDDERS: Final[dict[str, Callable[[EmbeddingSettings], Embedder]]] = {
-    "minilm": _later("minilm", "open_minilm"),
-    "static": _later("static", "open_static"),
-    "openai": _later("openai", "open_openai"),
-    "openai-compatible": _later("openai", "open_compatible"),
-    "voyage": _later("voyage", "open_voyage"),
-    "folder": _later("folder", "open_folder"),
-    "ane": _later("ane", "open_ane"),
-    "hash": _later("hashing", "open_hashing"),
+    "minilm": _later("resources.embedders.minilm", "open_minilm"),
+    "static": _later("resources.embedders.static", "open_static"),
+    "openai": _later("resources.embedders.openai", "open_openai"),
+    "openai-compatible": _later("resources.embedders.openai", "open_compatible"),
+    "voyage": _later("resources.embedders.voyage", "open_voyage"),
+    "folder": _later("resources.embedders.folder", "open_folder"),
+    "ane": _later("resources.embedders.ane", "open_ane"),
+    "hash": _later("resources.embedders.hashing", "open_hashing"),
 }
 
 
@@ -49,9 +40,5 @@ def open_embedder(settings: EmbeddingSettings) -> Embedder:
         raise UsageError(message)
     embedder = maker(settings)
     if settings.local_only and embedder.is_remote:
-        message = (
-            f"embedding.local_only is set and {settings.embedder!r} sends texts to another "
-            "machine; choose a local embedder (minilm) or unset it"
-        )
-        raise UsageError(message)
+        refuse_remote(repr(settings.embedder), "a local embedder (minilm)")
     return embedder

@@ -1,30 +1,21 @@
 """What scores texts against a question more finely than vectors do: a registry of backends."""
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import Final, cast
+from typing import Final
 
 from codelake.errors import UsageError
 from codelake.reranking import Reranker
 from codelake.settings import RerankingSettings
+from resources.backends import Later, refuse_remote
 
-
-def _later(module: str, name: str) -> Callable[[RerankingSettings], Reranker]:
-    """Return a maker that imports its backend when it is asked."""
-
-    def make(settings: RerankingSettings) -> Reranker:
-        maker = getattr(import_module(f"resources.rerankers.{module}"), name)
-        return cast("Reranker", maker(settings))
-
-    return make
-
+_later = Later[RerankingSettings, Reranker]
 
 RERANKERS: Final[dict[str, Callable[[RerankingSettings], Reranker]]] = {
-    "maxsim": _later("maxsim", "open_maxsim"),
-    "onnx": _later("cross_encoder", "open_cross_encoder"),
-    "voyage": _later("services", "open_voyage"),
-    "cohere": _later("services", "open_cohere"),
-    "tei": _later("services", "open_tei"),
+    "maxsim": _later("resources.rerankers.maxsim", "open_maxsim"),
+    "onnx": _later("resources.rerankers.cross_encoder", "open_cross_encoder"),
+    "voyage": _later("resources.rerankers.services", "open_voyage"),
+    "cohere": _later("resources.rerankers.services", "open_cohere"),
+    "tei": _later("resources.rerankers.services", "open_tei"),
 }
 
 
@@ -47,9 +38,5 @@ def open_reranker(
         raise UsageError(message)
     reranker = maker(settings)
     if local_only and reranker.is_remote:
-        message = (
-            f"embedding.local_only is set and the reranker {name!r} sends texts to another "
-            "machine; choose a local one (maxsim) or unset it"
-        )
-        raise UsageError(message)
+        refuse_remote(f"the reranker {name!r}", "a local one (maxsim)")
     return reranker
