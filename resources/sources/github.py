@@ -1,11 +1,10 @@
 """The repositories of an organisation or user on GitHub, or on a server of one's own."""
 
-from http import HTTPStatus
+from collections.abc import Iterator
 from typing import Final
 
 from pydantic import BaseModel, TypeAdapter
 
-from codelake.errors import SourceError
 from codelake.settings import RepositoryRules
 from resources.sources.asking import Asker, RefusalError
 from resources.sources.listing import Listed, Pages
@@ -38,21 +37,16 @@ def list_github(pages: Pages, rules: RepositoryRules) -> list[Listed]:
         SourceError: there is no such account, or the list cannot be had.
     """
     del rules  # every fact stands in the list
-    account = pages.asker.account
-    try:
-        return pages.read(f"{account.api}/orgs/{account.owner}/repos{_LIST}&type=all", _parse)
-    except RefusalError as refusal:
-        if refusal.status != HTTPStatus.NOT_FOUND:
-            raise
-    own = f"{account.api}/user/repos{_LIST}&affiliation=owner"
-    theirs = f"{account.api}/users/{account.owner}/repos{_LIST}&type=owner"
-    try:
-        return pages.read(own if _is_own(pages.asker) else theirs, _parse)
-    except RefusalError as refusal:
-        if refusal.status != HTTPStatus.NOT_FOUND:
-            raise
-    message = f"no organisation or user {account.owner!r} on {account.host}; {account.hint}"
-    raise SourceError(message)
+    return pages.read_first(_lists(pages.asker), _parse, "organisation or user")
+
+
+def _lists(asker: Asker) -> Iterator[str]:
+    account = asker.account
+    yield f"{account.api}/orgs/{account.owner}/repos{_LIST}&type=all"
+    if _is_own(asker):  # a request, so only for what is no organisation
+        yield f"{account.api}/user/repos{_LIST}&affiliation=owner"
+    else:
+        yield f"{account.api}/users/{account.owner}/repos{_LIST}&type=owner"
 
 
 def _is_own(asker: Asker) -> bool:

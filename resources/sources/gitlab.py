@@ -1,12 +1,10 @@
 """The repositories of a group, its subgroups included, or of a user on a GitLab server."""
 
-from http import HTTPStatus
 from typing import Final
 from urllib.parse import quote
 
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter
 
-from codelake.errors import SourceError
 from codelake.repository_rules import has_language_rule
 from codelake.settings import RepositoryRules
 from resources.sources.asking import Asker, RefusalError
@@ -55,14 +53,8 @@ def _list(pages: Pages) -> list[Listed]:
     account = pages.asker.account
     owner = quote(account.owner, safe="")
     group = f"groups/{owner}/projects{_LIST}&include_subgroups=true&with_shared=false"
-    for path in (group, f"users/{owner}/projects{_LIST}"):
-        try:
-            return pages.read(f"{account.api}/{path}", _parse)
-        except RefusalError as refusal:
-            if refusal.status != HTTPStatus.NOT_FOUND:
-                raise
-    message = f"no group or user {account.owner!r} on {account.host}; {account.hint}"
-    raise SourceError(message)
+    urls = (f"{account.api}/{path}" for path in (group, f"users/{owner}/projects{_LIST}"))
+    return pages.read_first(urls, _parse, "group or user")
 
 
 def _language(asker: Asker, listed: Listed) -> str | None:

@@ -5,7 +5,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from codelake.errors import SourceError
 from codelake.paths import display_path
-from resources.sources.asking import Asker
+from resources.sources.asking import Asker, RefusalError
 
 _MOST_PAGES: Final = 5000  # 500,000 repositories; a list that goes on after these has no end
 _PART: Final = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*")
@@ -72,6 +72,22 @@ class Pages:
         for name in found:
             self._check_name(name)
         return list(found.values())
+
+    def read_first(self, urls: Iterable[str], parse: Parse, kinds: str) -> list[Listed]:
+        """Return the first of the lists that there is; ``kinds`` says what was looked for.
+
+        Raises:
+            SourceError: there is none of them, or the first that there is cannot be had.
+        """
+        for url in urls:
+            try:
+                return self.read(url, parse)
+            except RefusalError as refusal:
+                if refusal.status != HTTPStatus.NOT_FOUND:
+                    raise
+        account = self.asker.account
+        message = f"no {kinds} {account.owner!r} on {account.host}; {account.hint}"
+        raise SourceError(message)
 
     def _pages(
         self, url: str, kept: Mapping[str, _Page], parse: Parse
