@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
-from codelake.settings import RepositoryRules
+from codelake.source_settings import RepositoryRules
 
 _LEFT_OUT: Final = "left out by sources.rules: {}"
 

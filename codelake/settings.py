@@ -5,121 +5,22 @@ Secrets are never settings; embedders read keys from environment variables.
 
 import hashlib
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError
 
 from codelake.errors import UsageError
 from codelake.settings_problems import explain_problem
-
-# Where a token may be looked for when nothing is said; other hosts get none.
-TOKENS: Final[Mapping[str, str]] = {"github.com": "GITHUB_TOKEN", "gitlab.com": "GITLAB_TOKEN"}
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RepositoryRules(_Section):
-    """Which repositories are indexed, by what is known of them; names are known of every one."""
-
-    include: tuple[str, ...] = Field(
-        (), description="globs of repository names, e.g. 'team/*'; empty means every repository"
-    )
-    exclude: tuple[str, ...] = Field((), description="globs of repository names that are left out")
-    topics: tuple[str, ...] = Field((), description="only with one of these topics; empty: any")
-    exclude_topics: tuple[str, ...] = Field((), description="left out with one of these topics")
-    languages: tuple[str, ...] = Field(
-        (), description="only with one of these main languages; empty: any"
-    )
-    exclude_languages: tuple[str, ...] = Field(
-        (), description="left out with one of these main languages"
-    )
-    max_megabytes: int = Field(
-        0, ge=0, description="larger repositories are left out, in megabytes of the server; 0: none"
-    )
-    archived: bool = Field(default=True, description="index archived repositories")
-    forks: bool = Field(default=True, description="index forks")
-    empty: bool = Field(default=True, description="list repositories without a commit as indexed")
-
-
-class SourceSettings(_Section):
-    """Where repositories come from."""
-
-    paths: tuple[str, ...] = Field(
-        (),
-        description="folders of clones, single repositories, git URLs, files that list such, "
-        "github://HOST/OWNER, gitlab://HOST/GROUP, tar+ssh://HOST/FOLDER",
-    )
-    prune: bool = Field(
-        default=True, description="forget stored repositories that no source holds any more"
-    )
-    untracked: bool = Field(
-        default=False,
-        description="index the working tree with untracked files that are not ignored, "
-        "instead of the commit that is checked out",
-    )
-    nested: bool = Field(
-        default=False,
-        description="index clones that lie inside another repository too, and submodules",
-    )
-    folders: bool = Field(
-        default=False, description="index a plain folder that is no git repository as one"
-    )
-    rules: RepositoryRules = RepositoryRules()
-    mirror: Literal["shallow", "blobless", "full"] = Field(
-        "shallow",
-        description="what is fetched of a URL: one commit; every commit and of the files those "
-        "that are read; everything",
-    )
-    protocol: Literal["https", "ssh"] = Field(
-        "https", description="how the repositories that an API lists are fetched"
-    )
-    archive_bytes: int = Field(
-        20_000_000_000, gt=0, description="a folder that tar+ssh:// gives more of is refused"
-    )
-    branches: dict[str, str] = Field(
-        default_factory=dict,
-        description="branch by glob of repository names, e.g. {'team/app' = 'develop'}; "
-        "the default branch otherwise",
-    )
-    tokens: dict[str, str] = Field(
-        default_factory=lambda: dict(TOKENS),
-        validate_default=True,
-        description="name of the environment variable that holds the token of a host; "
-        "empty: none is sent",
-    )
-    api: dict[str, str] = Field(
-        default_factory=dict,
-        description="base URL of a host's API, where it is not https://HOST/api/v3 or v4",
-    )
-
-    @field_validator("tokens")
-    @classmethod
-    def _name_variables(cls, tokens: dict[str, str]) -> dict[str, str]:
-        if not all(re.fullmatch(r"[A-Z_][A-Z0-9_]*|", name) for name in tokens.values()):
-            message = "give names of environment variables in capitals, never a token itself"
-            raise ValueError(message)
-        return {**TOKENS, **tokens}
-
-    @field_validator("api")
-    @classmethod
-    def _check_addresses(cls, api: dict[str, str]) -> dict[str, str]:
-        if not all(re.fullmatch(r"https?://[\w.:\[\]-]+(/[\w./-]*)?", url) for url in api.values()):
-            message = "give a URL such as https://git.example.org/api/v3, without credentials"
-            raise ValueError(message)
-        return api
-
+from codelake.source_settings import Section, SourceSettings
 
 # Kinds of files that are left out if nothing else is said.
 SKIPPED: Final = ("lock-file", "minified")
 Kind = Literal["lock-file", "minified", "generated", "vendored", "documentation", "test"]
 
 
-class FileSettings(_Section):
+class FileSettings(Section):
     """Which files are read."""
 
     max_bytes: int = Field(2_000_000, gt=0, description="larger files are skipped, in bytes")
@@ -136,7 +37,7 @@ class FileSettings(_Section):
     )
 
 
-class ChunkSettings(_Section):
+class ChunkSettings(Section):
     """How files are cut."""
 
     chunker: str = Field("cast", description="cast, ast, fixed or symbol")
@@ -152,7 +53,7 @@ class ChunkSettings(_Section):
     )
 
 
-class EmbeddingSettings(_Section):
+class EmbeddingSettings(Section):
     """What turns texts into vectors."""
 
     embedder: str = Field("minilm", description="name of a registered embedder")
@@ -172,13 +73,13 @@ class EmbeddingSettings(_Section):
     max_cost: float = Field(0.0, ge=0, description="stop before this many US dollars; 0: no limit")
 
 
-class SecretSettings(_Section):
+class SecretSettings(Section):
     """What happens to credentials found in code."""
 
     redact: bool = Field(default=True, description="mask secrets before storing or sending")
 
 
-class RankingSettings(_Section):
+class RankingSettings(Section):
     """What ranks below what, and how many places a file may take."""
 
     test_weight: float = Field(
@@ -210,7 +111,7 @@ class RankingSettings(_Section):
     )
 
 
-class MultiHopSettings(_Section):
+class MultiHopSettings(Section):
     """How a search walks from hit to hit; it needs a reranker."""
 
     when: Literal["auto", "never"] = Field(
@@ -240,7 +141,7 @@ class MultiHopSettings(_Section):
     )
 
 
-class RerankingSettings(_Section):
+class RerankingSettings(Section):
     """What the chosen reranker needs to know."""
 
     model: str = Field(
@@ -252,7 +153,7 @@ class RerankingSettings(_Section):
     )
 
 
-class SearchSettings(_Section):
+class SearchSettings(Section):
     """How questions are answered."""
 
     mode: Literal["hybrid", "vector", "text", "symbol", "regex", "multihop"] = Field(
@@ -273,7 +174,7 @@ class SearchSettings(_Section):
     multihop: MultiHopSettings = MultiHopSettings()
 
 
-class RunSettings(_Section):
+class RunSettings(Section):
     """How a run uses the machine."""
 
     workers: int = Field(0, ge=0, description="parser processes; 0: one a core")
@@ -286,7 +187,7 @@ class RunSettings(_Section):
     )
 
 
-class UpkeepSettings(_Section):
+class UpkeepSettings(Section):
     """What a store keeps of the past."""
 
     versions_hours: float = Field(
@@ -298,7 +199,7 @@ class UpkeepSettings(_Section):
     vectors_days: float = Field(30.0, ge=0, description="days an unused vector is kept")
 
 
-class Settings(_Section):
+class Settings(Section):
     """Everything ``codelake.toml`` may say; each section has a default."""
 
     store: str = Field(".codelake", min_length=1, description="folder of the tables")

@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 from codelake.errors import SourceError
-from codelake.settings import SourceSettings
+from codelake.source_settings import SourceSettings
 from resources.embedders.providers import is_this_machine
 from resources.git import without_credentials
 from resources.places import expand_home

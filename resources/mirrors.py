@@ -13,7 +13,7 @@ from typing import Final
 from codelake.errors import SourceError
 from codelake.repositories import Repository
 from codelake.repository_rules import chosen_branch
-from codelake.settings import SourceSettings
+from codelake.source_settings import SourceSettings
 from resources.addresses import Address, is_ssh, with_token
 from resources.git import GitError, network_environment, run_git
 

@@ -17,7 +17,7 @@ from codelake.errors import SourceError
 from codelake.paths import display_path, path_to_bytes
 from codelake.repositories import Repository
 from codelake.selection import Entry
-from codelake.settings import SourceSettings
+from codelake.source_settings import SourceSettings
 from resources.addresses import Address, parse_address, with_token
 from resources.git import GitError, run_git
 from resources.mirrors import fetch_blobs, is_blobless, mirror

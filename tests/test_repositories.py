@@ -9,7 +9,8 @@ import pytest
 
 from codelake.repositories import Repository, compare_repositories
 from codelake.schemas import FILES, REPOSITORIES
-from codelake.settings import Settings, SourceSettings, build_settings
+from codelake.settings import Settings, build_settings
+from codelake.source_settings import SourceSettings
 from resources.files import read_files
 from resources.git import GitError, read_head, run_git
 from resources.repositories import discover

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from codelake.errors import SourceError
 from codelake.repositories import Repository
-from codelake.settings import RepositoryRules, Settings, build_settings
+from codelake.settings import Settings, build_settings
+from codelake.source_settings import RepositoryRules
 from resources.repositories import discover
 from resources.sources import list_account
 from resources.sources.accounts import parse_account

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from codelake.repository_rules import Facts
-from codelake.settings import RepositoryRules
+from codelake.source_settings import RepositoryRules
 from resources.addresses import Address
 from resources.sources.accounts import Account
 from resources.sources.asking import Asker

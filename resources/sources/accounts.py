@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from codelake.errors import SourceError
-from codelake.settings import SourceSettings
+from codelake.source_settings import SourceSettings
 from resources.addresses import read_token
 from resources.embedders.providers import is_this_machine
 from resources.git import without_credentials

@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import BaseModel, TypeAdapter
 
-from codelake.settings import RepositoryRules
+from codelake.source_settings import RepositoryRules
 from resources.sources.asking import Asker, RefusalError
 from resources.sources.listing import Listed, Pages
 

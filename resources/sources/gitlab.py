@@ -6,7 +6,7 @@ from urllib.parse import quote
 from pydantic import AliasChoices, BaseModel, Field, TypeAdapter
 
 from codelake.repository_rules import has_language_rule
-from codelake.settings import RepositoryRules
+from codelake.source_settings import RepositoryRules
 from resources.sources.asking import Asker, RefusalError
 from resources.sources.listing import Listed, Pages
 

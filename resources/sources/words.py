@@ -8,7 +8,7 @@ from pathlib import Path
 
 from codelake.errors import SourceError
 from codelake.paths import path_from_bytes
-from codelake.settings import SourceSettings
+from codelake.source_settings import SourceSettings
 from resources.addresses import Address, is_url, parse_address
 from resources.git import without_credentials
 from resources.places import expand_home
