@@ -119,6 +119,15 @@ class StreamingEmbedder(Protocol):
 
 
 @runtime_checkable
+class CuttingEmbedder(Protocol):
+    """An embedder that tells what it reads of a text: the rest does not change the vector."""
+
+    def reading_hashes(self, texts: Sequence[str]) -> list[str]:
+        """Return a hash of what is read of each text; where they are equal, vectors are."""
+        ...
+
+
+@runtime_checkable
 class Closable(Protocol):
     """An embedder that has connections."""
 

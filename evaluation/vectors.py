@@ -1,4 +1,8 @@
-"""Vectors on disk by model and text hash: no text is embedded twice, whatever arm it stands in."""
+"""Vectors on disk by model and text hash: no text is embedded twice, whatever arm it stands in.
+
+A model that reads the first tokens only is asked once for all texts that begin with the same ones:
+a chunk of a larger budget begins where a smaller one does.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -8,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from codelake.embedding import Embedder, EmbeddingSlice, embed_texts
+from codelake.embedding import CuttingEmbedder, Embedder, EmbeddingSlice, embed_texts
 from codelake.hashing import content_hash
 
 Vectors = NDArray[np.float32]
@@ -27,6 +31,7 @@ class VectorCache:
         self._embedder = embedder
         self._progress = progress
         self._rows: dict[str, NDArray[np.float16]] = {}
+        self._keys: dict[str, str] = {}
         for path in sorted(self._folder.glob("*.arrow")):
             with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
                 self._keep(reader.read_all())
@@ -42,10 +47,11 @@ class VectorCache:
 
     def documents(self, hashes: Sequence[str], texts: Sequence[str]) -> Vectors:
         """Return a unit row a text; zeros where the model could not embed it."""
-        missing = {h: t for h, t in zip(hashes, texts, strict=True) if h not in self._rows}
+        keys = self._read(hashes, texts)
+        missing = {key: t for key, t in zip(keys, texts, strict=True) if key not in self._rows}
         for part in embed_texts(missing.items(), self._embedder, progress=self._progress):
             self._store(part)
-        return self._matrix(hashes)
+        return self._matrix(keys)
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """Return a unit row a question."""
@@ -56,6 +62,15 @@ class VectorCache:
             for i, vector in zip(missing, embedded.vectors, strict=True):
                 self._rows[keys[i]] = vector.astype(np.float16)
         return self._matrix(keys)
+
+    def _read(self, hashes: Sequence[str], texts: Sequence[str]) -> Sequence[str]:
+        """Return the key of each text: its hash, or that of what the model reads of it."""
+        if not isinstance(self._embedder, CuttingEmbedder):
+            return hashes
+        unread = {h: t for h, t in zip(hashes, texts, strict=True) if h not in self._keys}
+        found = self._embedder.reading_hashes(list(unread.values()))
+        self._keys.update(zip(unread, found, strict=True))
+        return [self._keys[text_hash] for text_hash in hashes]
 
     def _matrix(self, keys: Iterable[str]) -> Vectors:
         nothing = np.zeros(self._embedder.dimension, np.float16)

@@ -53,6 +53,15 @@ def test_a_question_finds_its_function() -> None:
     assert int((embedder.embed_documents(code).vectors @ query).argmax()) == 0
 
 
+def test_texts_that_begin_with_the_same_tokens_are_read_alike() -> None:
+    embedder = MiniLMEmbedder(8)
+    texts = ["int add ( int a , int b )", "int  add(int a, \n int c) { }", "int sub (int a)"]
+    first, second, other = embedder.reading_hashes(texts)
+    assert first == second != other
+    vectors = embedder.embed_documents(texts).vectors
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+
+
 def test_a_vector_does_not_depend_on_its_company_or_the_threads() -> None:
     texts = [f"def f{i}(x): return x * {i}" + " + 1" * (i % 40) for i in range(70)]
     together = MiniLMEmbedder(threads=3).embed_documents(texts).vectors

@@ -32,6 +32,7 @@ from evaluation.snapshots import Snapshot, SourceFile, write_archive
 from evaluation.statistics import mean
 from evaluation.vectors import VectorCache
 from resources.embedders.hashing import HashEmbedder
+from resources.embedders.minilm import MiniLMEmbedder
 
 _PUBLIC = Path(__file__).parents[2] / "shared" / "data" / "eval"
 _NOUNS = ("parser", "socket", "invoice", "matrix", "printer", "calendar", "garden", "violin")
@@ -211,6 +212,16 @@ def test_vectors_survive_and_failed_texts_are_zero(tmp_path: Path) -> None:
     assert np.array_equal(again.documents(["a", "b", "c"], texts), first)
     assert not first[1].any()
     assert np.linalg.norm(first[[0, 2]], axis=1) == pytest.approx([1, 1], abs=1e-3)
+
+
+def test_texts_a_model_reads_alike_are_embedded_once(tmp_path: Path) -> None:
+    texts = ["def f(a): return a + 1", "def f(a): return a - 2", "class A: pass"]
+    asked: list[int] = []
+    vectors = VectorCache(tmp_path, MiniLMEmbedder(9), progress=asked.append)
+    found = vectors.documents(["a", "b", "c"], texts)
+    assert sum(asked) == 2
+    assert np.array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
 
 
 def test_arms_are_read_from_their_labels() -> None:

@@ -16,6 +16,7 @@ from tokenizers import Tokenizer
 
 from codelake.embedding import Embedded, Part, Usage, gather, unit_vectors
 from codelake.errors import UsageError
+from codelake.hashing import bytes_hash
 from codelake.settings import EmbeddingSettings
 from resources.embedders.opening import refuse_settings
 from resources.models import model_file
@@ -70,6 +71,12 @@ class MiniLMEmbedder:
     def embed_queries(self, texts: Sequence[str]) -> Embedded:
         """Embed texts that are searched for; this model makes no difference."""
         return self.embed_documents(texts)
+
+    def reading_hashes(self, texts: Sequence[str]) -> list[str]:
+        """Return a hash of the tokens that are read of each text."""
+        windows = (texts[i : i + WINDOW_TEXTS] for i in range(0, len(texts), WINDOW_TEXTS))
+        rows = (row for window in windows for row in self._tokenize(window)[0])
+        return [bytes_hash(" ".join(map(str, row)).encode()) for row in rows]
 
     def embed_ids(self, rows: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         """Return the vectors of texts given as token ids, without the marks around them."""
