@@ -80,12 +80,16 @@ class Cut:
     """The chunks of a corpus.
 
     Args:
+        corpus: what was cut.
         pieces: where they are, in global coordinates.
+        chunks: the chunks themselves.
         texts: what an embedder and BM25 are given.
         text_hashes: of the texts.
     """
 
+    corpus: Corpus
     pieces: Pieces
+    chunks: list[Chunk]
     texts: list[str]
     text_hashes: list[str]
 
@@ -95,6 +99,7 @@ class _FileCut:
     """The chunks of one text in its own coordinates: columns as in ``Pieces``."""
 
     columns: Ints
+    chunks: list[Chunk]
     texts: list[str]
     text_hashes: list[str]
 
@@ -175,16 +180,14 @@ def cut_parsed(text: bytes, language: str, parsed: Parsed, arm: Arm) -> list[Chu
     return describe(text, language, layout, parsed.definitions)
 
 
-def _columns(
-    chunks: Sequence[Chunk], counts: NDArray[np.int32], path: str, header: str
-) -> _FileCut:
+def _columns(chunks: list[Chunk], counts: NDArray[np.int32], path: str, header: str) -> _FileCut:
     rows = [
         (counts[c.start_byte], counts[c.end_byte], c.start_line - 1, c.end_line - 1, 0)
         for c in chunks
     ]
     columns = np.array(rows, np.int64).reshape(-1, 5).T
     texts = [embedded_text(chunk, path, header) for chunk in chunks]
-    return _FileCut(columns, texts, [content_hash(text) for text in texts])
+    return _FileCut(columns, chunks, texts, [content_hash(text) for text in texts])
 
 
 def _join(corpus: Corpus, files: Sequence[_FileCut]) -> Cut:
@@ -195,9 +198,11 @@ def _join(corpus: Corpus, files: Sequence[_FileCut]) -> Cut:
         moved[2:4] += corpus.first_line[index]
         moved[4] = index
         columns.append(moved)
+    pieces = Pieces(*np.concatenate(columns, axis=1))
+    chunks = [chunk for found in files for chunk in found.chunks]
     texts = [text for found in files for text in found.texts]
     hashes = [key for found in files for key in found.text_hashes]
-    return Cut(Pieces(*np.concatenate(columns, axis=1)), texts, hashes)
+    return Cut(corpus, pieces, chunks, texts, hashes)
 
 
 def embedded_text(chunk: Chunk, path: str, header: str) -> str:
@@ -208,13 +213,17 @@ def embedded_text(chunk: Chunk, path: str, header: str) -> str:
     return f"# {named}\n{chunk.text}" if named else chunk.text
 
 
-@functools.cache
 def chunker_version() -> str:
     """Return eight digits over the code and data that decide the chunks."""
-    root = Path(__file__).parents[1] / "codelake"
+    return code_version(*(f"codelake/{name}" for name in _DECISIVE))
+
+
+@functools.cache
+def code_version(*places: str) -> str:
+    """Return eight digits over files and folders of code and data, named from the checkout."""
     digest = hashlib.blake2b(digest_size=4)
-    for name in _DECISIVE:
-        place = root / name
+    for name in places:
+        place = Path(__file__).parents[1] / name
         files = [place] if place.is_file() else place.rglob("*")
         for path in sorted(p for p in files if p.suffix in {".py", ".toml", ".scm"}):
             digest.update(path.read_bytes())

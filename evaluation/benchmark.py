@@ -41,10 +41,11 @@ _LINEAGE: Final = (
 ROWS: Final = pa.schema(
     (
         *_LINEAGE,
-        column("retrieval", _S, "bm25, dense or hybrid"),
+        column("retrieval", _S, "bm25, dense, hybrid with its weight, search or multihop"),
         column("model_id", _S, "model of the vectors; empty for bm25"),
         column("question_id", _S, "question, unique in its set"),
         column("language", _S, "language of the answer"),
+        column("golds", _I, "places that answer it"),
         *(column(name, _F, doc) for name, doc in MEASURES.items()),
         column("top", pa.list_(_S), "path:first-last of the best five chunks"),
     )
@@ -151,7 +152,11 @@ class _SnapshotRun:
                         own, cut.pieces, mapping, answer, self._corpus.line_nws
                     )
                     top = _places(self._corpus, cut, own)
-                    asked = {"question_id": question.question_id, "language": question.language}
+                    asked = {
+                        "question_id": question.question_id,
+                        "language": question.language,
+                        "golds": len(answer.spans),
+                    }
                     results.rows.append({**lineage, **ranked_by, **asked, **figures, "top": top})
 
     def _scores(self, cut: Cut) -> Iterator[tuple[dict[str, str], Any]]:

@@ -59,18 +59,24 @@ class Corpus:
     def answer(self, question: Question) -> Answer:
         """Return the gold of a question; what lies in no searched file is left out."""
         places = {text.path: index for index, text in enumerate(self.texts)}
-        lines: set[int] = set()
+        spans: set[tuple[int, int]] = set()
         files: set[int] = set()
         for span in question.gold:
             file = places.get(span.path)
             if file is not None:
                 last = min(span.end_line, int(self.lines_of_file[file]))
                 base = int(self.first_line[file]) - 1
-                lines.update(range(base + span.start_line, base + last + 1))
                 files.add(file)
+                if span.start_line <= last:
+                    spans.add((base + span.start_line, base + last))
         sizes = np.diff(self.line_nws)
+        lines = {line for first, last in spans for line in range(first, last + 1)}
         solid = [line for line in sorted(lines) if sizes[line]]
-        return Answer(np.array(solid, np.int64), np.array(sorted(files), np.int64))
+        return Answer(
+            np.array(solid, np.int64),
+            np.array(sorted(files), np.int64),
+            np.array(sorted(spans), np.int64).reshape(-1, 2),
+        )
 
 
 def build_corpus(snapshot: Snapshot) -> Corpus:

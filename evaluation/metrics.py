@@ -22,6 +22,7 @@ BUDGET: Final = 10_000  # nws a reader gets: five chunks of the paper's 2,000
 SHORT_BUDGETS: Final = (2_500, 5_000)  # what a reader with less room gets of the same ranking
 BLOCK_LINES: Final = 50  # the paper's baseline, and the unit of its line mapping
 DEPTH: Final = 5
+WIDE_DEPTH: Final = 10  # hits of an answer that a person or an agent is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,12 @@ class Answer:
     Args:
         lines: global lines, ascending and distinct, that have a non-whitespace character.
         files: indexes of the files they are in, ascending.
+        spans: a row a gold: its first and last global line.
     """
 
     lines: Ints
     files: Ints
+    spans: Ints
 
 
 def rank(scores: Floats) -> Ints:
@@ -201,6 +204,22 @@ def gold_shares(intervals: Ints, answer: Answer, line_nws: Ints) -> dict[str, fl
     }
 
 
+def gold_recall(pieces: Pieces, order: Ints, answer: Answer, depth: int = WIDE_DEPTH) -> float:
+    """Return the share of golds that one of the best ``depth`` chunks finds.
+
+    A gold is found if more than half of its lines are in the chunk, or more than half of the chunk
+    is in it.
+    """
+    if not len(answer.spans):
+        return 0.0
+    best = order[:depth]
+    first, last = answer.spans[:, :1], answer.spans[:, 1:]
+    shared = np.minimum(pieces.last_line[best], last) - np.maximum(pieces.first_line[best], first)
+    chunk = (pieces.last_line - pieces.first_line)[best]
+    is_found = 2 * (shared + 1) > np.minimum(chunk, last - first) + 1
+    return float(is_found.any(axis=1).mean())
+
+
 def file_recall(pieces: Pieces, order: Ints, answer: Answer, depth: int = DEPTH) -> float:
     """Return the share of gold files that the best ``depth`` distinct files hold."""
     _, first = np.unique(pieces.file[order], return_index=True)
@@ -221,6 +240,7 @@ def question_measures(
     found["line_max_recall@5"] = line_mapped_recall(scores, mapping, answer, "max")
     found["line_mean_recall@5"] = line_mapped_recall(scores, mapping, answer, "mean")
     found["file_recall@5"] = file_recall(pieces, order, answer)
+    found["gold_recall@10"] = gold_recall(pieces, order, answer)
     return {name: found[name] for name in MEASURES}
 
 
@@ -235,6 +255,7 @@ MEASURES: Final[Mapping[str, str]] = {
     "precision@5": "share of the first 5 chunks that are on gold lines",
     "ndcg@5": "nDCG@5 of the chunks on gold lines",
     "mrr": "reciprocal rank of the first chunk on a gold line, 0 beyond 100",
+    "gold_recall@10": "share of the golds that one of the first 10 chunks finds by more than half",
     "file_recall@5": "share of gold files among the first 5 distinct files",
     "hit@5": "whether any of the first 5 chunks is on a gold line; rewards shredding",
 }

@@ -16,6 +16,7 @@ from evaluation.retrieval_sets import Question
 from evaluation.statistics import Estimate
 from evaluation.summary import EVERY_SET, PRIMARY, Comparison, Outcome, System, verdict
 
+RANKINGS: Final = "gold_recall@10"  # the measure rankings are compared by
 WORST: Final = 8  # questions shown side by side
 _TEXT: Final = 400  # characters of a question that are shown
 _LINE_MAPPED: Final = ("line_max_recall@5", "line_mean_recall@5")
@@ -65,6 +66,7 @@ def build_report(
         _differences(compared),
         _means(outcome, PRIMARY),
         _line_mapped(outcome, baseline),
+        _rankings(outcome),
         _by_size(outcome, indexes),
         _by_cost(outcome, indexes),
         _sizes(indexes),
@@ -106,6 +108,34 @@ def _differences(compared: Sequence[Comparison]) -> Section:
     plot = interval_plot(marks, axis, zero=True) if marks else ""
     head = ("set", "chunker", "baseline", "ranking", "difference", "p", "corrected p", "", "n")
     return Section("Differences to the baseline", (), plot, head, rows)
+
+
+def _rankings(outcome: Outcome) -> Section:
+    text = (
+        f"{_sentence_case(MEASURES[RANKINGS])}: each combination against its parts, and each step "
+        "of the product's search against the one before, over all questions and over those that "
+        "several places answer. An asterisk marks what is clear."
+    )
+    every = outcome.ranking_comparisons(RANKINGS)
+    if not every:
+        return Section("Which ranking finds more?", ("Nothing was compared: ask for hybrid.",))
+    several = {
+        (c.set_name, c.system, c.baseline): c
+        for c in outcome.ranking_comparisons(RANKINGS, fewest=2)
+    }
+    rows: Rows = []
+    for own in every:
+        other = several.get((own.set_name, own.system, own.baseline))
+        cells = [own.set_name, own.system.label, _ranking(own.system), own.baseline.retrieval]
+        rows.append([*cells, *_change(own), *(_change(other) if other else ("", ""))])
+    head = ("set", "chunker", "ranking", "against", "all questions", "n", "several golds", "n")
+    return Section("Which ranking finds more?", (text,), "", head, rows)
+
+
+def _change(comparison: Comparison) -> tuple[str, str]:
+    difference = comparison.difference
+    mark = "*" if difference.is_clear else ""
+    return f"{_signed(difference.estimate)}{mark}", f"{difference.estimate.count:,}"
 
 
 def _means(outcome: Outcome, measure: str) -> Section:

@@ -9,15 +9,18 @@ from typing import Final
 import numpy as np
 
 from codelake.errors import UsageError
+from codelake.hashing import content_hash
 from codelake.settings import SearchSettings
 from evaluation import lexical
 from evaluation.arms import Cut
 from evaluation.lexical import Vocabulary, bm25_scores
 from evaluation.metrics import Floats
+from evaluation.product import Rankings, product_scores, product_version
 from evaluation.vectors import VectorCache
 
 DENSE_WEIGHT: Final = SearchSettings().dense_weight
-MODES: Final = ("bm25", "dense", "hybrid")
+MODES: Final = ("bm25", "dense", "hybrid", "search", "multihop")
+_OF_PRODUCT: Final = {"search": "hybrid", "multihop": "multihop"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +92,32 @@ class Scorer:
         assert vectors is not None  # noqa: S101 # the benchmark opens an embedder for these modes
         if retrieval.mode == "dense":
             return self._dense(cut, queries, vectors)
+        if retrieval.mode == "hybrid":
+            return self._fused(cut, queries, vectors, retrieval.dense_weight)
+        return self._product(cut, queries, vectors, retrieval.mode)
+
+    def _fused(
+        self, cut: Cut, queries: Sequence[str], vectors: VectorCache, weight: float
+    ) -> Floats:
         dense = _scaled(self._dense(cut, queries, vectors))
-        words = _scaled(self._words(cut, queries))
-        return retrieval.dense_weight * dense + (1 - retrieval.dense_weight) * words
+        return weight * dense + (1 - weight) * _scaled(self._words(cut, queries))
+
+    def _product(self, cut: Cut, queries: Sequence[str], vectors: VectorCache, mode: str) -> Floats:
+        def compute() -> Floats:
+            words = self._words(cut, queries)
+            fused = self._fused(cut, queries, vectors, DENSE_WEIGHT)
+            rankings = Rankings(
+                vectors.model_id,
+                vectors.documents(cut.text_hashes, cut.texts),
+                dict(zip(queries, vectors.queries(queries), strict=True)),
+                dict(zip(queries, words, strict=True)),
+                dict(zip(queries, fused, strict=True)),
+            )
+            return product_scores(cut, rankings, _OF_PRODUCT[mode])
+
+        paths = content_hash("\n".join(text.path for text in cut.corpus.texts))
+        key = f"{mode}:{product_version()}:{vectors.model_id}:{paths}"
+        return self._kept(key, cut, queries, compute)
 
     def _words(self, cut: Cut, queries: Sequence[str]) -> Floats:
         key = f"{lexical.VERSION}:{lexical.K1}:{lexical.B}"

@@ -16,6 +16,13 @@ PRIMARY: Final = "gold_nws"
 
 EVERY_SET: Final = "every set"
 
+# Which ranking is held against which: a combination against its parts, and each step of the
+# product against the one before.
+_STEPS: Final = (
+    *(("hybrid", "bm25"), ("hybrid", "dense")),
+    *(("search", "hybrid"), ("multihop", "search")),
+)
+
 Row = Mapping[str, Any]
 _S, _I, _F = pa.string(), pa.int64(), pa.float64()
 
@@ -24,7 +31,7 @@ SUMMARY: Final = pa.schema(
         column("set", _S, "retrieval set; 'every set' is the mean over sets"),
         column("chunker", _S, "chunker, with size and overlap"),
         column("header", _S, "context line in front of the embedded body"),
-        column("retrieval", _S, "bm25, dense or hybrid"),
+        column("retrieval", _S, "bm25, dense, hybrid with its weight, search or multihop"),
         column("model_id", _S, "model of the vectors; empty for bm25"),
         column("measure", _S, "name in docs/evaluation.md"),
         column("mean", _F, "mean per repository, then over repositories (and over sets)"),
@@ -55,6 +62,11 @@ class System:
     def ranking(self) -> tuple[str, str]:
         """Return what a system must share with the baseline it is compared with."""
         return self.retrieval, self.model_id
+
+    @property
+    def kind(self) -> str:
+        """Return the ranking without its weight."""
+        return self.retrieval.partition(":")[0]
 
     @property
     def label(self) -> str:
@@ -108,19 +120,35 @@ class Outcome:
 
         All comparisons of the measure are corrected together.
         """
+        bases = self._bases(baseline)
+        found = [(system, bases.get(system.ranking)) for system in self.systems]
+        return self._differences([(own, base) for own, base in found if base], measure)
+
+    def ranking_comparisons(self, measure: str, *, fewest: int = 1) -> list[Comparison]:
+        """Compare rankings of the same chunks, over questions with at least ``fewest`` golds."""
+        pairs = [
+            (system, base)
+            for own, other in _STEPS
+            for system in self.systems
+            for base in self.systems
+            if (system.kind, base.kind) == (own, other) and _has_same_chunks(system, base)
+        ]
+        return self._differences(pairs, measure, fewest)
+
+    def _differences(
+        self, compared: Sequence[tuple[System, System]], measure: str, fewest: int = 1
+    ) -> list[Comparison]:
         pairs: dict[str, tuple[Floats, Floats, Sequence[Stratum]]] = {}
         found: dict[str, tuple[str, System, System]] = {}
-        bases = self._bases(baseline)
         for name in self._scopes():
-            for system in self.systems:
-                base = bases.get(system.ranking)
-                if base is None or base == system:
-                    continue
-                rows = self.rows(system, name)
-                key = str(len(pairs))
-                found[key] = (name, system, base)
-                own, other = _values(rows, measure), _values(self.rows(base, name), measure)
-                pairs[key] = (own, other, _strata(rows))
+            for system, base in compared:
+                rows = [row for row in self.rows(system, name) if row["golds"] >= fewest]
+                others = [row for row in self.rows(base, name) if row["golds"] >= fewest]
+                if rows and base != system:
+                    key = str(len(pairs))
+                    found[key] = (name, system, base)
+                    own, other = _values(rows, measure), _values(others, measure)
+                    pairs[key] = (own, other, _strata(rows))
         tested = compare(pairs)
         return [Comparison(*found[key], tested[key]) for key in found]
 
@@ -158,6 +186,12 @@ class Outcome:
                 estimate = bootstrap(_values(rows, measure), _strata(rows))
                 found.setdefault(name, {})[system] = estimate
         return dict(sorted(found.items()))
+
+
+def _has_same_chunks(one: System, other: System) -> bool:
+    """Say whether two systems rank the same chunks, with the same vectors if both have some."""
+    is_same_model = one.model_id == other.model_id or "" in (one.model_id, other.model_id)
+    return is_same_model and (one.chunker, one.header) == (other.chunker, other.header)
 
 
 def verdict(comparisons: Sequence[Comparison], measure: str = PRIMARY) -> list[str]:

@@ -25,6 +25,7 @@ from evaluation.chunker_benchmark import chunker_benchmark, retrieval_sets
 from evaluation.corpus import build_corpus
 from evaluation.lexical import Vocabulary, bm25_scores, words
 from evaluation.metrics import MEASURES
+from evaluation.product import RESULTS, Rankings, product_scores
 from evaluation.retrieval_sets import GoldSpan, Question, open_set, write_set
 from evaluation.scoring import parse_retrievals
 from evaluation.session import Evaluation, Request, evaluate
@@ -132,6 +133,48 @@ def test_second_run_embeds_nothing_and_finds_the_same(root: Path, tmp_path: Path
     assert second.embedded == 0
     assert sorted((tmp_path / "scores").iterdir()) == scores
     assert second.results.rows == first.results.rows
+
+
+def test_search_of_the_product_uses_the_same_vectors(root: Path, tmp_path: Path) -> None:
+    chunkers = ("lines:50", "symbol")
+    evaluate(_request(root, tmp_path, chunkers=chunkers, retrievals=("dense",)))
+    retrievals = ("bm25", "hybrid", "search", "multihop")
+    request = _request(root, tmp_path, chunkers=chunkers, retrievals=retrievals)
+    found = evaluate(request)
+    assert found.embedded == 0
+    assert evaluate(request).results.rows == found.results.rows
+    assert _mean(found, "symbol", "search", "hit@5") == pytest.approx(1)
+    assert _mean(found, "symbol", "multihop", "hit@5") == pytest.approx(1)
+    (section,) = [s for s in found.report.sections if s.title == "Which ranking finds more?"]
+    compared = {(row[1], row[2].split(" ")[0], row[3]) for row in section.rows}
+    hybrid = f"hybrid:{SearchSettings().dense_weight:g}"
+    steps = [(hybrid, "bm25"), ("search", hybrid), ("multihop", "search")]
+    assert compared == {(chunker, *step) for chunker in chunkers for step in steps}
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "multihop"])
+def test_hits_of_the_product_come_first_in_their_order(mode: str) -> None:
+    files = [SourceFile(f"{noun}.py", _module((noun,)).encode()) for noun in _NOUNS]
+    corpus = build_corpus(Snapshot("r", "", (*files, SourceFile("notes.txt", b"of interest\n"))))
+    cut = Cutter([Arm("cast", 60)]).cut(corpus)[Arm("cast", 60)]
+    question = "prepare the violin"
+    embedder = HashEmbedder()
+    documents = embedder.embed_documents(cut.texts).vectors
+    words_ = bm25_scores(cut.texts, [question], Vocabulary())[0]
+    vectors = embedder.embed_queries([question]).vectors[0]
+    rankings = Rankings(
+        embedder.model_id,
+        documents,
+        {question: vectors},
+        {question: words_},
+        {question: words_ * 0},
+    )
+    scores = product_scores(cut, rankings, mode)
+    assert scores.shape == (1, len(cut.texts))
+    best = cut.chunks[int(scores[0].argmax())]
+    assert "violin" in best.text
+    assert 5 <= (scores > 1).sum() <= RESULTS
+    assert len(np.unique(scores[scores > 1])) == (scores > 1).sum()
 
 
 def test_another_arm_embeds_only_its_own_texts(root: Path, tmp_path: Path) -> None:
@@ -258,9 +301,9 @@ def test_unknown_retrievals_are_explained(name: str) -> None:
 
 def test_retrievals_are_read_from_their_labels() -> None:
     default = f"hybrid:{SearchSettings().dense_weight:g}"
-    found = parse_retrievals(["bm25", "hybrid", "hybrid:0.25", default])
-    assert [r.label for r in found] == ["bm25", default, "hybrid:0.25"]
-    assert [r.needs_vectors for r in found] == [False, True, True]
+    found = parse_retrievals(["bm25", "hybrid", "hybrid:0.25", default, "multihop"])
+    assert [r.label for r in found] == ["bm25", default, "hybrid:0.25", "multihop"]
+    assert [r.needs_vectors for r in found] == [False, True, True, True]
 
 
 def test_report_is_one_page_with_tables_beside_it(found: Evaluation, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from evaluation.metrics import (
     Pieces,
     block_scores,
     file_recall,
+    gold_recall,
     gold_shares,
     line_mapped_recall,
     map_lines,
@@ -37,7 +38,8 @@ def _pieces(*spans: tuple[int, int]) -> Pieces:
 
 def _answer(*lines: int) -> Answer:
     found = np.array(lines, np.int64)
-    return Answer(found, np.unique((found >= _LINES[0]).astype(np.int64)))
+    spans = np.stack([found, found], axis=1).reshape(-1, 2)
+    return Answer(found, np.unique((found >= _LINES[0]).astype(np.int64)), spans)
 
 
 def test_a_chunk_is_relevant_if_one_of_its_lines_is_gold() -> None:
@@ -109,7 +111,7 @@ def test_mapping_changes_nothing_for_chunks_that_are_the_blocks(
     last = first + BLOCK_LINES - 1
     pieces = Pieces(first, last + 1, first, last, np.zeros(6, np.int64))
     mapping = map_lines(pieces, [300], np.arange(300))
-    answer = Answer(np.array([line]), np.array([0]))
+    answer = Answer(np.array([line]), np.array([0]), np.array([[line, line]]))
     values = np.array(scores)
     direct = standard_measures(relevant_pieces(pieces, answer), rank(values))["recall@5"]
     assert line_mapped_recall(values, mapping, answer, "max") == direct
@@ -158,6 +160,26 @@ def test_shares_equal_counting_character_by_character(
     shares = gold_shares(intervals, _answer(*sorted(lines)), _LINE_NWS)
     assert shares["gold_nws"] == pytest.approx(sum(held) / (10 * len(lines)))
     assert shares["gold_lines"] == pytest.approx(sum(h == 10 for h in held) / len(lines))
+
+
+@pytest.mark.parametrize(
+    ("spans", "depth", "share"),
+    [
+        ([(1, 2)], 1, 1.0),  # the chunk holds more than half of the gold
+        ([(3, 9)], 1, 0.0),  # one line of seven
+        ([(0, 14)], 1, 1.0),  # the gold holds the chunk
+        ([(3, 9)], 2, 1.0),
+        ([(1, 2), (10, 14)], 2, 0.5),
+        ([], 2, 0.0),
+    ],
+)
+def test_gold_is_found_by_more_than_half(
+    spans: list[tuple[int, int]], depth: int, share: float
+) -> None:
+    pieces = _pieces((0, 3), (4, 9), (10, 14))
+    nothing = np.empty(0, np.int64)
+    answer = Answer(nothing, nothing, np.array(spans, np.int64).reshape(-1, 2))
+    assert gold_recall(pieces, np.array([0, 1, 2]), answer, depth) == share
 
 
 def test_file_recall_counts_distinct_files() -> None:

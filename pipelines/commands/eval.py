@@ -44,8 +44,9 @@ def _budgets(context: click.Context, parameter: click.Parameter, value: str) -> 
 def eval(*, as_json: bool, **options: Any) -> None:  # noqa: A001, ANN401 # the command's name; a dozen options of click
     """Compare chunkers on retrieval sets and write a report.
 
-    Retrieval is bm25, dense, hybrid or hybrid:WEIGHT. A chunker is a registered name, taken at
-    each budget, or has a size of its own: lines:50, cast:1200, fixed:1500+200 (with overlap).
+    Retrieval is bm25, dense, hybrid or hybrid:WEIGHT; search is the product's own hybrid, multihop
+    its walk from hit to hit. A chunker is a registered name, taken at each budget, or has a size of
+    its own: lines:50, cast:1200, fixed:1500+200 (with overlap).
 
     \b
     Examples:
