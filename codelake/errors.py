@@ -6,6 +6,7 @@ The tree::
     ├── UsageError            the caller asked for something that cannot be (exit code 2)
     ├── SourceError           a repository or folder cannot be read
     ├── StoreError            the tables cannot be read or written
+    │   ├── BusyError         another process writes them
     │   └── SchemaError       rows do not fit their table's contract
     └── EmbeddingError        an embedder cannot answer at all
 
@@ -27,6 +28,10 @@ class SourceError(CodelakeError):
 
 class StoreError(CodelakeError):
     """The stored tables cannot be opened, read or written."""
+
+
+class BusyError(StoreError):
+    """Another process writes the tables; it helps to wait."""
 
 
 class SchemaError(StoreError):

@@ -21,15 +21,15 @@ _HOLD = """
 import sys
 from pathlib import Path
 from resources.store import LanceStore
-with LanceStore(Path(sys.argv[1])).writing():
+with LanceStore(Path(sys.argv[1])).writing({}):
     print("held", flush=True)
     sys.stdin.read()
 """
 
 
-def _holder(folder: Path) -> subprocess.Popen[str]:
+def _holder(folder: Path, how: str = "") -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", _HOLD, str(folder)],
+        [sys.executable, "-c", _HOLD.format(how), str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -53,6 +53,16 @@ def test_a_second_writer_is_told_who_writes(tmp_path: Path) -> None:
     assert store.summary()["chunks"] == 0, "reading needs no lock"
     _end(process)
     assert store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "1")])).written == 1
+
+
+def test_a_writer_waits_for_one_that_is_brief(tmp_path: Path) -> None:
+    process = _holder(tmp_path, "is_brief=True")
+    with ThreadPoolExecutor(1) as pool:
+        wanted = batches(CHUNKS, [chunk("a.py", "1")])
+        written = pool.submit(LanceStore(tmp_path).replace_rows, "chunks", batches=wanted)
+        assert not written.done()
+        _end(process)
+        assert written.result().written == 1
 
 
 def test_a_killed_holder_holds_nothing(tmp_path: Path) -> None:

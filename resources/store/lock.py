@@ -6,17 +6,18 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Final
 
-from codelake.errors import StoreError
+from codelake.errors import BusyError
 from resources.store.errors import store_errors
 
 _FILE: Final = "writer.lock"
 _POLL_SECONDS: Final = 0.2
+_BRIEF_SECONDS: Final = 600.0  # waited for a holder that said it would not be long
 
 
 class WriterLock:
@@ -39,25 +40,27 @@ class WriterLock:
         self._depth = 0
 
     @contextmanager
-    def held(self, *, wait_seconds: float = 0.0) -> Iterator[None]:
+    def held(self, *, wait_seconds: float = 0.0, is_brief: bool = False) -> Iterator[None]:
         """Hold the lock.
 
         Args:
-            wait_seconds: how long to wait for another holder before giving up.
+            wait_seconds: how long to wait for another holder before giving up; longer for one
+                that is brief.
+            is_brief: it will not be held for long; others wait for it.
 
         Raises:
-            StoreError: another process holds it; the message says which and since when.
+            BusyError: another process holds it; the message says which and since when.
         """
-        self._take(wait_seconds)
+        self._take(wait_seconds, is_brief=is_brief)
         try:
             yield
         finally:
             self._release()
 
-    def _take(self, wait_seconds: float) -> None:
+    def _take(self, wait_seconds: float, *, is_brief: bool) -> None:
         with self._guard:
             if self._depth == 0:
-                file = self._locked_file(time.monotonic() + wait_seconds)
+                file = self._locked_file(time.monotonic() + wait_seconds, is_brief=is_brief)
                 try:
                     self._prepare()
                 except BaseException:
@@ -73,7 +76,7 @@ class WriterLock:
                 self._file.close()
                 self._file = None
 
-    def _locked_file(self, deadline: float) -> IO[str]:
+    def _locked_file(self, deadline: float, *, is_brief: bool) -> IO[str]:
         folder = self._path.parent
         with store_errors(folder, "take the writer's lock"):
             folder.mkdir(parents=True, exist_ok=True)
@@ -83,32 +86,40 @@ class WriterLock:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() >= deadline:
-                    holder = _holder(file)
+                holder = _holder(file)
+                patience = _BRIEF_SECONDS if holder.get("brief") else 0.0
+                if time.monotonic() >= deadline + patience:
                     file.close()
                     message = (
-                        f"the store {folder} is being written by {holder}; "
+                        f"the store {folder} is being written by {_named(holder)}; "
                         "wait for that run to end, or stop it"
                     )
-                    raise StoreError(message) from None
+                    raise BusyError(message) from None
                 time.sleep(_POLL_SECONDS)
             else:
-                _sign(file)
+                _sign(file, is_brief=is_brief)
                 return file
 
 
-def _sign(file: IO[str]) -> None:
+def _sign(file: IO[str], *, is_brief: bool) -> None:
     file.seek(0)
     file.truncate()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    json.dump({"pid": os.getpid(), "host": socket.gethostname(), "since": started}, file)
+    signed = {"pid": os.getpid(), "host": socket.gethostname(), "since": started}
+    json.dump(signed | {"brief": is_brief}, file)
     file.flush()
 
 
-def _holder(file: IO[str]) -> str:
+def _holder(file: IO[str]) -> Mapping[str, object]:
+    """Return what the holder signed, nothing where that cannot be read."""
     file.seek(0)
-    try:
+    with suppress(ValueError):
         signed = json.load(file)
-        return f"process {signed['pid']} on {signed['host']} since {signed['since']}"
-    except (ValueError, KeyError, TypeError):
+        return signed if isinstance(signed, dict) else {}
+    return {}
+
+
+def _named(holder: Mapping[str, object]) -> str:
+    if not holder.keys() >= {"pid", "host", "since"}:
         return "another process"
+    return f"process {holder['pid']} on {holder['host']} since {holder['since']}"

@@ -47,14 +47,18 @@ class LanceStore(StoreReader):
         self._one_at_a_time = threading.RLock()
 
     @contextmanager
-    def writing(self, *, wait_seconds: float = 0.0) -> Iterator[None]:
+    def writing(self, *, wait_seconds: float = 0.0, is_brief: bool = False) -> Iterator[None]:
         """Be the one writer, with all tables there and of this version's shape.
 
+        Args:
+            wait_seconds: how long to wait for another writer.
+            is_brief: it does not take long, so that other writers wait.
+
         Raises:
-            StoreError: another process writes, the folder cannot be written, or the tables are
-                of a newer version.
+            BusyError: another process writes.
+            StoreError: the folder cannot be written, or the tables are of a newer version.
         """
-        with self._lock.held(wait_seconds=wait_seconds):
+        with self._lock.held(wait_seconds=wait_seconds, is_brief=is_brief):
             yield
 
     @contextmanager
