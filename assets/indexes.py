@@ -6,6 +6,7 @@ from typing import Final
 
 import dagster as dg
 
+from assets.storing import state_name
 from resources.configuration import Configuration
 from resources.memory import release_memory
 from resources.progress import reporter
@@ -42,7 +43,7 @@ def indexes(
     upkeep = configuration.load().upkeep
     pruned = store.prune_vectors(timedelta(days=upkeep.vectors_days))
     freed = store.optimize(retention=timedelta(hours=upkeep.versions_hours))
-    found = store.publish_sound(context.run.run_id, keep=upkeep.states)
+    found = store.publish_sound(state_name(context.run), keep=upkeep.states)
     problems = [str(problem) for problem in found]
     rows = dg.MetadataValue.json(store.summary())
     yield dg.MaterializeResult(

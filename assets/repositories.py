@@ -45,12 +45,13 @@ def repositories(context: dg.AssetExecutionContext, configuration: Configuration
         # Nothing is found where nothing is looked for, and pruning would empty the store.
         raise UsageError(_NO_SOURCES)
     reporter().stage("repositories", unit="repositories")
-    found = discover(settings.sources.paths, settings)
+    places = configuration.chosen_places()
+    found = discover(settings.sources.paths, settings, places=places)
     reporter().advance(len(found))
     if is_cut_off(found) and context.retry_number < settings.run.retries:
         wait = settings.run.retry_seconds * 2**context.retry_number
         raise dg.RetryRequested(max_retries=settings.run.retries, seconds_to_wait=wait)
-    stored, elsewhere = _judged(configuration.open_store(), settings)
+    stored, elsewhere = _judged(configuration.open_store(), settings, places)
     table = compare_repositories(
         found,
         stored,
@@ -68,7 +69,9 @@ def is_cut_off(found: Iterable[Repository]) -> bool:
     return bool(remote) and all(repository.status == "failed" for repository in remote)
 
 
-def _judged(store: LanceStore, settings: Settings) -> tuple[pa.Table, list[str]]:
+def _judged(
+    store: LanceStore, settings: Settings, places: Collection[str]
+) -> tuple[pa.Table, list[str]]:
     """Return the stored repositories, and the names of those that this run says nothing of.
 
     One of those that is not where it was any more is left out, so that its name is free: a folder
@@ -76,6 +79,9 @@ def _judged(store: LanceStore, settings: Settings) -> tuple[pa.Table, list[str]]
     such as a mistyped path, is not kept.
     """
     stored = store.read("repositories")
+    if places:
+        rows = stored.to_pylist()
+        return stored, [row["repository"] for row in rows if row["source"] not in places]
     if settings.sources.prune:
         return stored, []
     roots = source_places(settings.sources)

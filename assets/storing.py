@@ -1,6 +1,7 @@
-"""How the rows of a stage reach their stored table."""
+"""How the rows of a stage reach their stored table, and the tables their readers."""
 
 from collections.abc import Iterator
+from typing import Final
 
 import dagster as dg
 import pyarrow as pa
@@ -12,6 +13,14 @@ from resources.configuration import Configuration
 from resources.progress import reporter
 from resources.stages import Batches
 from resources.store import LanceStore, given_spec
+
+STATE_TAG: Final = "codelake/state"
+"""The tag of a run with the name that its state is published under, in place of the last one."""
+
+
+def state_name(run: dg.DagsterRun) -> str:
+    """Return under which name the tables are published after ``run``: a night has its own."""
+    return run.tags.get(STATE_TAG, run.run_id)
 
 
 def unsettle(store: LanceStore, repositories: Batches, files: Batches) -> None:

@@ -2,6 +2,7 @@
 
 import dagster as dg
 
+from assets.storing import state_name
 from resources.configuration import Configuration
 from resources.memory import release_memory
 from resources.progress import reporter
@@ -22,6 +23,6 @@ def word_indexes(
     store = configuration.open_store()
     store.index_new_rows()
     keep = configuration.load().upkeep.states
-    problems = [str(p) for p in store.publish_sound(context.run.run_id, keep=keep)]
+    problems = [str(p) for p in store.publish_sound(state_name(context.run), keep=keep)]
     rows = dg.MetadataValue.json(store.summary())
     return dg.MaterializeResult(metadata={"rows": rows, "unsound": problems})

@@ -21,6 +21,7 @@ PARTS: Final[dict[str, str]] = {
     "search": "Questions over the pipeline's tables",
     "nightly": "A history replayed night by night",
     "organisation": "Thousands of small repositories, night by night",
+    "watching": "A repository that is watched while it changes",
 }
 
 

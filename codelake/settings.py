@@ -187,6 +187,14 @@ class RunSettings(Section):
     )
 
 
+class WatchSettings(Section):
+    """How ``codelake watch`` follows what is saved."""
+
+    quiet_seconds: float = Field(
+        2.0, gt=0, description="what moved is indexed once nothing has moved for this long"
+    )
+
+
 class UpkeepSettings(Section):
     """What a store keeps of the past."""
 
@@ -210,6 +218,7 @@ class Settings(Section):
     secrets: SecretSettings = SecretSettings()
     search: SearchSettings = SearchSettings()
     run: RunSettings = RunSettings()
+    watch: WatchSettings = WatchSettings()
     upkeep: UpkeepSettings = UpkeepSettings()
 
 

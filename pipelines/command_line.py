@@ -21,6 +21,7 @@ _INTERRUPTED: Final = 130  # what a shell reports for a command ended by Ctrl-C
 
 COMMANDS: Final[dict[str, str]] = {
     "index": "Index repositories, or bring their index up to date.",
+    "watch": "Keep local repositories current between two nights.",
     "search": "Ask a question and print ranked hits.",
     "chunk": "Show how a file is cut into chunks and symbols.",
     "find-similar": "Find code that is like the code at a line.",

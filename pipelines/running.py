@@ -1,5 +1,6 @@
-"""Run the nightly job in this process and tell what it did."""
+"""Run the nightly job, or a part of it, in this process and tell what it did."""
 
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -11,9 +12,12 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assets import STAGES
+from assets.storing import STATE_TAG
 from codelake.changes import ChangeCounts, count_changes
 from codelake.chunking import chunker_named
 from codelake.errors import (
+    BusyError,
     EmbeddingError,
     SchemaError,
     SourceError,
@@ -31,6 +35,10 @@ from resources.stages import Batches
 from resources.store import LanceStore
 
 JOB: Final = "nightly"
+LIVE: Final = "live"
+"""The name of the published state that an update between two nights leaves."""
+
+_QUIET: Final = "CRITICAL"  # of what Dagster logs
 # What a dry run does: everything that neither writes to the store nor embeds.
 _DRY: Final = ("repositories", "files", "syntax", "chunks", "symbols", "changes")
 _READ: Final = ("changed", "unchanged")  # statuses of repositories that the store stands for
@@ -38,7 +46,8 @@ _NEW: Final = ("added", "modified")  # changes of rows that stand in the store a
 _OLD: Final = ("deleted", "modified")  # and of those that stood there before
 _INTERRUPTS: Final = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 _OURS: Final = frozenset(
-    cls.__name__ for cls in (EmbeddingError, SchemaError, SourceError, StoreError, UsageError)
+    cls.__name__
+    for cls in (BusyError, EmbeddingError, SchemaError, SourceError, StoreError, UsageError)
 )
 _UNREADABLE: Final = (
     "cannot be read; check the rights of the file, or the repository with `git fsck`"
@@ -46,7 +55,7 @@ _UNREADABLE: Final = (
 
 
 def run_index(
-    configuration: Configuration, *, is_dry: bool = False, log_level: str = "CRITICAL"
+    configuration: Configuration, *, is_dry: bool = False, log_level: str = _QUIET
 ) -> Summary:
     """Run the job and return its summary; what failed is in the summary with its reason.
 
@@ -61,6 +70,44 @@ def run_index(
     if is_dry and not configuration.open_store().is_there:
         return _run_aside(configuration, log_level)
     return _run(configuration, is_dry=is_dry, log_level=log_level)
+
+
+def run_update(
+    configuration: Configuration, places: Collection[str] = (), *, wait_seconds: float = 0.0
+) -> Summary:
+    """Take the repositories in ``places`` through the stages of a night, between two nights.
+
+    Dagster keeps no record of it: there may be thousands a day. Searches see its outcome as the
+    state ``live``, which the next update replaces.
+
+    Args:
+        configuration: the settings.
+        places: where the repositories lie, as their ``source`` says; empty for all.
+        wait_seconds: how long to wait for another process that writes.
+
+    Raises:
+        BusyError: another process writes.
+        StoreError: the store cannot be written.
+        KeyboardInterrupt: the run was interrupted; what it had stored is kept.
+    """
+    part = configuration.model_copy(update={"places": json.dumps(sorted(places))})
+    store = part.open_store()
+    with (
+        store.writing(wait_seconds=wait_seconds, is_brief=True),
+        dg.DagsterInstance.ephemeral() as instance,
+    ):
+        result = defs.resolve_job_def(JOB).execute_in_process(
+            run_config=_run_config(part, _QUIET),
+            instance=instance,
+            asset_selection=[asset.key for asset in STAGES],
+            raise_on_error=False,
+            tags={STATE_TAG: LIVE},
+        )
+        if _is_interrupted(result):
+            raise KeyboardInterrupt
+        summary = _summarize(result, store, is_dry=False)
+        summary.seconds = _seconds(instance, result.run_id)
+        return summary
 
 
 def _run_aside(configuration: Configuration, log_level: str) -> Summary:

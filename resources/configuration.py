@@ -31,6 +31,7 @@ class Configuration(dg.ConfigurableResource[None]):
     config_file: str = ""
     store: str = ""
     changes: str = "{}"
+    places: str = "[]"
     _embedder: Embedder | None = PrivateAttr(None)
 
     @contextmanager
@@ -74,7 +75,12 @@ class Configuration(dg.ConfigurableResource[None]):
             "config_file": self.config_file,
             "store": self.store,
             "changes": json.dumps(changes),
+            "places": self.places,
         }
+
+    def chosen_places(self) -> frozenset[str]:
+        """Return where the only repositories of this run lie; empty where it is about all."""
+        return frozenset(json.loads(self.places))
 
     def open_store(self) -> LanceStore:
         """Open the tables; in one process the same store is the same writer."""

@@ -7,7 +7,7 @@ sources are; only a name that two sources share gets a mark of its place.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -65,20 +65,26 @@ class _Job:
     place: str = ""
 
 
-def discover(sources: Sequence[str], settings: Settings) -> list[Repository]:
+def discover(
+    sources: Sequence[str], settings: Settings, *, places: Collection[str] = ()
+) -> list[Repository]:
     """Return every repository of ``sources``; what cannot be read is in the list with a reason.
 
     Args:
         sources: folders of clones, single repositories, git URLs, or files that list such, one
             a line.
         settings: the store's place, and whether nested clones and plain folders count.
+        places: where the only repositories that are wanted lie, as ``source`` names them; the
+            others are not even looked at. Empty for all.
     """
     store = expand_home(settings.store).absolute()
     with ThreadPoolExecutor(_JOBS) as pool:  # each waits for a server or a git process
         listed = pool.map(partial(_jobs, settings=settings, store=store), expand_sources(sources))
         jobs = {job.key or str(n): job for n, job in enumerate(chain.from_iterable(listed))}
-        found = list(chain.from_iterable(pool.map(_do, jobs.values())))
-    return _name_apart(_drop_second_checkouts(found))
+        wanted = [job for job in jobs.values() if not places or _may_hold(job, places)]
+        found = list(chain.from_iterable(pool.map(_do, wanted)))
+    named = _name_apart(_drop_second_checkouts(found))
+    return [one for one in named if not places or one.source in places]
 
 
 def list_places(settings: Settings) -> frozenset[str] | None:
@@ -95,6 +101,10 @@ def list_places(settings: Settings) -> frozenset[str] | None:
                 return None
             places.add(job.place)
     return frozenset(places)
+
+
+def _may_hold(job: _Job, places: Collection[str]) -> bool:
+    return any(place == job.place or place.startswith(f"{job.place}/") for place in places)
 
 
 def _do(job: _Job) -> list[_Found]:

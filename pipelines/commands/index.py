@@ -97,7 +97,7 @@ def _changes(sources: tuple[str, ...], **chosen: object) -> dict[str, object]:
 def _run(
     config_file: str, store: str, changes: dict[str, object], *, is_dry: bool, verbose: bool
 ) -> Summary:
-    _quieten(is_verbose=verbose)
+    quieten(is_verbose=verbose)
     # Dagster takes more than a second to import; a wrong option should not wait for it.
     from dagster import DagsterExecutionInterruptedError  # noqa: PLC0415
 
@@ -105,7 +105,7 @@ def _run(
     from resources.configuration import Configuration  # noqa: PLC0415
 
     configuration = Configuration(config_file=config_file, store=store, changes=json.dumps(changes))
-    _require_sources(configuration.load().sources.paths)
+    require_sources(configuration.load().sources.paths)
     with open_reporter(Console(stderr=True)) as listener, reporting_to(listener):
         try:
             return run_index(
@@ -115,7 +115,12 @@ def _run(
             raise click.Abort from None
 
 
-def _require_sources(paths: tuple[str, ...]) -> None:
+def require_sources(paths: tuple[str, ...]) -> None:
+    """Check that there is something to index.
+
+    Raises:
+        UsageError: there is nothing, or an empty text.
+    """
     if "" in paths:
         # An unset variable of a shell; as a path it would be the present folder.
         message = "a source is an empty text: give a folder, a repository or a git URL"
@@ -128,7 +133,7 @@ def _require_sources(paths: tuple[str, ...]) -> None:
         raise click.UsageError(message)
 
 
-def _quieten(*, is_verbose: bool) -> None:
+def quieten(*, is_verbose: bool) -> None:
     """Keep the logs of libraries off the terminal unless they were asked for."""
     if is_verbose:
         return
