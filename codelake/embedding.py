@@ -22,6 +22,8 @@ from codelake.schemas import EMBEDDINGS
 SLICE_TEXTS: Final = 1024
 
 BLANK: Final = "blank text"
+_ZERO: Final = "all zero: the vector has no direction"
+_INFINITE: Final = "not finite: the vector has NaN or infinity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,9 @@ def gather(
     return Embedded(vectors, failures, tuple(sorted(truncated)))
 
 
-def unit_vectors(raw: Sequence[Sequence[float] | NDArray[np.float32]], dimension: int) -> Embedded:
+def unit_vectors(
+    raw: Sequence[Sequence[float] | NDArray[np.float32]] | NDArray[np.float32], dimension: int
+) -> Embedded:
     """Scale vectors to length one and refuse those that are none.
 
     Refused are vectors with another number of numbers than ``dimension``, with one that is not
@@ -221,14 +225,22 @@ def unit_vectors(raw: Sequence[Sequence[float] | NDArray[np.float32]], dimension
     """
     vectors = np.zeros((len(raw), dimension), dtype=np.float32)
     failures: dict[int, str] = {}
-    for row, values in enumerate(raw):
-        # float64: the square of a large but finite float32 is not finite
-        vector = np.asarray(values, dtype=np.float64)
-        problem, length = _measure(vector, dimension)
-        if problem:
-            failures[row] = problem
-        else:
-            vectors[row] = vector / length
+    fitting = np.arange(len(raw))
+    if not (isinstance(raw, np.ndarray) and raw.shape[1:] == (dimension,)):
+        rows = [np.asarray(values) for values in raw]
+        does_fit = np.array([row.shape == (dimension,) for row in rows], dtype=np.bool_)
+        for row in np.flatnonzero(~does_fit).tolist():
+            size = rows[row].size
+            failures[row] = f"wrong dimension: {size} numbers instead of {dimension}"
+        fitting = np.flatnonzero(does_fit)
+        raw = [rows[row] for row in fitting.tolist()]
+    # float64: the square of a large but finite float32 is not finite
+    numbers = np.array(raw, dtype=np.float64).reshape(len(fitting), dimension)
+    lengths = np.sqrt(np.einsum("ij,ij->i", numbers, numbers))
+    is_good = np.isfinite(lengths) & (lengths > 0)
+    for row, length in zip(fitting[~is_good].tolist(), lengths[~is_good].tolist(), strict=True):
+        failures[row] = _ZERO if length == 0 else _INFINITE
+    vectors[fitting[is_good]] = numbers[is_good] / lengths[is_good, np.newaxis]
     return Embedded(vectors, failures)
 
 
@@ -256,18 +268,6 @@ def _parts(embedder: Embedder, texts: Iterator[str], size: int) -> Iterator[Part
         start += len(batch)
 
 
-def _measure(vector: NDArray[np.float64], dimension: int) -> tuple[str, float]:
-    """Return why a vector is refused (empty if it is not) and its length."""
-    if vector.shape != (dimension,):
-        return f"wrong dimension: {vector.size} numbers instead of {dimension}", 0.0
-    length = float(np.sqrt(vector @ vector))
-    if not np.isfinite(length):
-        return "not finite: the vector has NaN or infinity", length
-    if length == 0.0:
-        return "all zero: the vector has no direction", length
-    return "", length
-
-
 class _SliceBuilder:
     """Collects finished texts until there are enough for a slice."""
 
@@ -284,7 +284,7 @@ class _SliceBuilder:
         self.count += 1
 
     def add(self, hashes: Sequence[str], embedded: Embedded) -> None:
-        checked = unit_vectors(list(embedded.vectors), embedded.vectors.shape[1])
+        checked = unit_vectors(embedded.vectors, embedded.vectors.shape[1])
         failures = {**checked.failures, **embedded.failures}
         good = [row for row in range(len(hashes)) if row not in failures]
         self._hashes += [hashes[row] for row in good]
