@@ -35,7 +35,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
         for part in embed_texts(
             store.pending(embedder.model_id), embedder, progress=reporter().advance
         ):
-            embedded += store.append_embeddings(part.table)
+            embedded += store.append_embeddings(part.table, are_new=True)
             failures |= part.failures
             cut += part.truncated[: _MOST_CUT - len(cut)]
     except EmbeddingError as error:

@@ -162,8 +162,13 @@ class LanceStore(StoreReader):
                     dataset.drop_columns(old)
             return True
 
-    def append_embeddings(self, table: pa.Table) -> int:
+    def append_embeddings(self, table: pa.Table, *, are_new: bool = False) -> int:
         """Keep vectors: rows of ``EMBEDDINGS``; those kept before are left out.
+
+        Args:
+            table: the rows.
+            are_new: none of them is kept, which the caller knows, having asked :meth:`pending`
+                under this lock; looking costs half as much as writing.
 
         Returns:
             The number of new rows.
@@ -176,7 +181,7 @@ class LanceStore(StoreReader):
             vectors.check_vectors(table, vector_models(self._folder.dataset("chunks").schema))
             dataset = self._folder.dataset("embeddings")
             with store_errors(self.path, "write to table 'embeddings'"):
-                fresh = vectors.not_kept(table, dataset).to_batches()
+                fresh = (table if are_new else vectors.not_kept(table, dataset)).to_batches()
                 checked = rows.CheckedRows(EMBEDDINGS, IDENTITY["embeddings"], lambda b: b)
                 new = rows.write_rows(dataset, iter(fresh), checked)
                 rows.commit_replacement(dataset, np.empty(0, np.uint64), new)
