@@ -94,7 +94,7 @@ def test_case_24_a_changed_setting_makes_every_row_anew(
         ("run", 3, 4)
     ]
     night(store, repository, embedding__dimensions=32, **settings)
-    assert {row["model_id"] for row in rows(store, "chunks")} == {"hash-32"}
+    assert {row["model_id"] for row in rows(store, "chunks")} == {"hash2-32"}
     back = night(store, repository, **settings)
     assert back.texts["embedded"] == 0
-    assert {row["model_id"] for row in rows(store, "chunks")} == {"hash-64"}
+    assert {row["model_id"] for row in rows(store, "chunks")} == {"hash2-64"}

@@ -71,7 +71,7 @@ def test_every_text_comes_out_once_with_its_own_vector() -> None:
     (only,) = embed_texts(TEXTS, embedder)
     EMBEDDINGS.check(only.table)
     assert only.table["text_hash"].to_pylist() == [h for h, _ in TEXTS]
-    assert set(only.table["model_id"].to_pylist()) == {"hash-8"}
+    assert set(only.table["model_id"].to_pylist()) == {"hash2-8"}
     stored = np.array(only.table["vector"].to_pylist(), dtype=np.float32)
     wanted = embedder.embed_documents([text for _, text in TEXTS]).vectors
     np.testing.assert_allclose(stored, wanted, atol=1e-3)

@@ -317,7 +317,7 @@ def test_report_is_one_page_with_tables_beside_it(found: Evaluation, tmp_path: P
     for text in (page, markdown):
         assert "Which chunker finds more?" in text
         assert "how is the violin opened" in text
-        assert "hash-64" in text
+        assert "hash2-64" in text
 
 
 def test_verdict_names_only_clear_differences_as_such(found: Evaluation) -> None:

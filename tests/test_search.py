@@ -261,7 +261,7 @@ def test_another_model_than_the_stored_one_is_named(tmp_path: Path) -> None:
     answer = search("retry policy", tables=tables, embedder=other)
     assert answer.hits[0].path == "a.py"
     assert answer.notices == (
-        "Answered by words alone: the index has vectors of hash-64, not of hash-32.",
+        "Answered by words alone: the index has vectors of hash2-64, not of hash2-32.",
     )
 
 
