@@ -8,7 +8,7 @@
 (protocol_function_declaration name: (simple_identifier) @name) @definition.method
 (init_declaration "init" @name body: (_)? @body) @definition.method
 (deinit_declaration "deinit" @name body: (_) @body) @definition.method
-(function_declaration "func" . ["+" "-" "*" "/" "%" "<" ">" "==" "!=" "<=" ">=" "++" "--" "&" "|" "^" "~" "<<" ">>" "===" "!==" "+=" "-=" "*=" "/=" "%=" (bang) (custom_operator)] @name body: (_)? @body) @definition.function
+(function_declaration "func" . name: _ @name body: (_)? @body) @definition.function
 (subscript_declaration "subscript" @name (computed_property) @body) @definition.method
 (typealias_declaration name: (type_identifier) @name) @definition.type
 (associatedtype_declaration name: (_) @name) @definition.type
