@@ -15,7 +15,7 @@ from codelake.settings import EmbeddingSettings
 from resources.embedders import open_embedder
 
 _TEXTS: Final = 4096
-_BATCH: Final = 32  # texts of a request, what our side sends a server it does not know
+_BATCH: Final = 128  # texts of a request, what our side sends a server it does not know
 _ROUNDS: Final = 3
 
 

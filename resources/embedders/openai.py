@@ -35,9 +35,10 @@ from resources.embedders.sending import Service
 KEY: Final = "OPENAI_API_KEY"
 COMPATIBLE_KEY: Final = "CODELAKE_EMBEDDING_KEY"
 _URL: Final = "https://api.openai.com/v1"
-# What a server that documents nothing is sent. 32 texts is what TEI takes as it is delivered; a
-# text of 8,192 tokens is what most models of this kind read at most.
-_COMPATIBLE: Final = Limits(text_tokens=8192, batch_tokens=262_144, batch_texts=32)
+# What a server that documents nothing is sent. A text costs the client 0.11 CPU ms in requests of
+# 32 and 0.07 in requests of 128; TEI, which takes 32 as it is delivered, refuses once and is sent
+# less. A text of 8,192 tokens is what most models of this kind read at most.
+_COMPATIBLE: Final = Limits(text_tokens=8192, batch_tokens=262_144, batch_texts=128)
 
 
 class OpenAIProvider:
