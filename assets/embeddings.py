@@ -27,7 +27,9 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
         return dg.MaterializeResult(metadata={"embedder": "none: the index is by words only"})
     store = configuration.open_store()
     settings = configuration.load().embedding.model_dump()
-    store.use_model(embedder.model_id, embedder.dimension, settings)
+    # a service that tells its dimension only by a vector is not asked every night
+    dimension = store.dimension(embedder.model_id) or embedder.dimension
+    store.use_model(embedder.model_id, dimension, settings)
     pending = store.pending_count(embedder.model_id)
     reporter().stage("embeddings", unit="texts", total=pending)
     embedded, failures, cut, stopped = 0, dict[str, str](), list[str](), ""

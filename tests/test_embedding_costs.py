@@ -116,6 +116,8 @@ def test_a_server_that_is_not_known_is_asked_for_its_dimension_once(
     }
     assert not night(tmp_path / "store", repository, **settings).failed
     assert len(server.sent()) == 12 + 1
+    assert not night(tmp_path / "store", repository, **settings).failed
+    assert len(server.sent()) == 12 + 1
 
 
 def test_two_runs_of_one_process_count_for_themselves(

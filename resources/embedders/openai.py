@@ -12,6 +12,7 @@ from codelake.settings import EmbeddingSettings
 from resources.embedders.opening import (
     clip_suffix,
     clipped,
+    expect_package,
     refuse_settings,
     require_key,
     require_package,
@@ -151,7 +152,7 @@ def open_openai(
     base_url = settings.base_url or _URL
     check_url(base_url)
     key = require_key(environment, KEY, "the embedder 'openai'")
-    require_package("openai", "openai")
+    expect_package("openai", "openai")
     dimension = settings.dimensions or model.dimensions[0]
     provider = OpenAIProvider(
         name="openai",
@@ -186,7 +187,7 @@ def open_compatible(
         )
         raise UsageError(message)
     check_url(settings.base_url)
-    require_package("openai", "openai")
+    expect_package("openai", "openai")
     provider = OpenAIProvider(
         name=f"the server {settings.base_url}",
         base_url=settings.base_url,

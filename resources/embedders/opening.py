@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from codelake.errors import EmbeddingError, UsageError
@@ -48,11 +49,24 @@ def require_package(package: str, extra: str) -> Any:  # noqa: ANN401 # a module
     try:
         return import_module(package)
     except ImportError:
-        message = (
-            f"this embedder needs the package {package!r}; install codelake[{extra}], or choose "
-            "a local embedder (minilm)"
-        )
-        raise EmbeddingError(message) from None
+        raise _missing(package, extra) from None
+
+
+def expect_package(package: str, extra: str) -> None:
+    """Make sure that an optional package is there without the time that importing it takes.
+
+    Raises:
+        EmbeddingError: it is not installed; ``extra`` of codelake brings it.
+    """
+    if find_spec(package) is None:
+        raise _missing(package, extra)
+
+
+def _missing(package: str, extra: str) -> EmbeddingError:
+    return EmbeddingError(
+        f"this embedder needs the package {package!r}; install codelake[{extra}], or choose "
+        "a local embedder (minilm)"
+    )
 
 
 def clipped(limits: Limits, settings: EmbeddingSettings) -> Limits:

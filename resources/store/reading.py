@@ -111,7 +111,7 @@ class StoreReader:
         self, model_id: str, hashes: Sequence[str]
     ) -> tuple[NDArray[np.bool_], NDArray[np.float16]]:
         """Return for each text hash whether its vector is kept, and the vectors (else zeros)."""
-        dimension = vector_models(self._folder.dataset("chunks").schema).get(model_id, 0)
+        dimension = self.dimension(model_id)
         dataset = self._folder.dataset("embeddings")
         with store_errors(self.path, "read table 'embeddings'"):
             return vectors.look_up(dataset, model_id, hashes, dimension)
@@ -120,6 +120,10 @@ class StoreReader:
         """Yield the hash and text of each stored text without a kept vector of the model, once."""
         with store_errors(self.path, "read what is to be embedded"):
             yield from vectors.pending_texts(*self._pending_tables(), model_id)
+
+    def dimension(self, model_id: str) -> int:
+        """Return how many numbers the vectors of a model have here, 0 if it has none."""
+        return vector_models(self._folder.dataset("chunks").schema).get(model_id, 0)
 
     def pending_count(self, model_id: str) -> int:
         """Return the number of texts that :meth:`pending` would yield."""
