@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Final
 
 import dagster as dg
@@ -12,9 +12,10 @@ import pyarrow.compute as pc
 from codelake.changes import DIFF_COLUMNS, ChangeCounts, count_changes, diff_rows
 from resources.configuration import Configuration
 from resources.progress import reporter
-from resources.stages import Batches, Notes, Stream
+from resources.stages import Batches, Notes, Stream, count_notes
 from resources.store import LanceStore
 
+_COUNTS: Final = [field.name for field in fields(ChangeCounts)]
 _GROUP_FILES: Final = 4000  # about 50,000 rows: 100 MB while they are compared
 
 _LOOKED_UP: Final = 500  # paths that are looked up one by one; of more, repositories are read whole
@@ -50,7 +51,7 @@ def compare_rows(
             reporter().advance(found.num_rows)
             counts.update(asdict(count_changes(found).get(table, ChangeCounts())))
             yield from found.combine_chunks().to_batches()
-        notes[table] = dg.MetadataValue.json(dict(counts))
+        notes |= count_notes(f"{table} ", _COUNTS, counts)
 
 
 def _groups(touched: pa.Table) -> Iterator[pa.Table]:

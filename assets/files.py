@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 import dagster as dg
 import pyarrow as pa
@@ -9,13 +10,15 @@ import pyarrow.compute as pc
 
 from codelake.errors import SourceError
 from codelake.repositories import Repository
-from codelake.schemas import FILES
+from codelake.schemas import FILES, SKIP_REASONS
 from codelake.settings import Settings
 from resources.configuration import Configuration
 from resources.files import read_files
 from resources.progress import reporter
-from resources.stages import Batches, Notes, Stream
+from resources.stages import Batches, Notes, Stream, count_notes
 from resources.store import LanceStore
+
+_STATUSES: Final = ("added", "modified", "deleted", "unchanged")
 
 
 @dg.asset(
@@ -39,7 +42,7 @@ def list_files(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the files of each changed or removed repository; what cannot be read is recorded."""
     rows = [r for r in repositories.to_pylist() if r["status"] in {"changed", "removed"}]
-    statuses, failed = Counter[str](), list[dict[str, str]]()
+    statuses, skipped, failed = Counter[str](), Counter[str](), list[dict[str, str]]()
     reporter().stage("files", unit="files")
     ledger = store.read("files", repositories=[row["repository"] for row in rows])
     by_repository = _split(ledger)
@@ -49,12 +52,14 @@ def list_files(
             for batch in _repository_files(row, stored, settings):
                 reporter().advance(batch.num_rows, row["repository"])
                 statuses.update(batch.column("status").to_pylist())
+                skipped.update(batch.column("skip_reason").to_pylist())
                 yield batch
         except SourceError as error:
             reason = f"its files cannot be listed: {error}; try `git fsck`, or clone it anew"
             failed.append({"repository": row["repository"], "path": "", "reason": reason})
             yield _unlisted(row)
-    notes["statuses"] = dg.MetadataValue.json(dict(statuses))
+    notes |= count_notes("", _STATUSES, statuses)
+    notes |= count_notes("skipped ", SKIP_REASONS, skipped)
     notes["failed"] = dg.MetadataValue.json(failed)
 
 

@@ -45,9 +45,9 @@ def indexes(
     freed = store.optimize(retention=timedelta(hours=upkeep.versions_hours))
     found = store.publish_sound(state_name(context.run), keep=upkeep.states)
     problems = [str(problem) for problem in found]
-    rows = dg.MetadataValue.json(store.summary())
+    rows = {f"{table} rows": count for table, count in store.summary().items()}
     yield dg.MaterializeResult(
-        metadata={"bytes_freed": freed, "vectors_pruned": pruned, "rows": rows},
+        metadata={"bytes_freed": freed, "vectors_pruned": pruned, **rows},
         check_results=[
             dg.AssetCheckResult(passed=not problems, metadata={"problems": problems}),
         ],

@@ -1,5 +1,6 @@
 """The repositories of a run and whether anything changed in them."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
@@ -17,9 +18,10 @@ from resources.configuration import Configuration
 from resources.progress import reporter
 from resources.repositories import discover, native_path
 from resources.sources.words import source_places
-from resources.stages import Stream
+from resources.stages import Stream, count_notes
 from resources.store import LanceStore
 
+_STATUSES: Final = ("changed", "unchanged", "failed", "skipped", "removed")
 _NO_SOURCES: Final = (
     "no sources: list folders, repositories or git URLs under sources.paths in the settings file "
     "(codelake.toml, or what CODELAKE_CONFIG names)"
@@ -60,7 +62,9 @@ def repositories(context: dg.AssetExecutionContext, configuration: Configuration
         elsewhere=elsewhere,
     )
     table = asked_for(context, table)
-    return Stream(table.to_batches(), {"statuses": dg.MetadataValue.json(_counts(table))})
+    return Stream(
+        table.to_batches(), count_notes("", _STATUSES, Counter(table["status"].to_pylist()))
+    )
 
 
 def is_cut_off(found: Iterable[Repository]) -> bool:
@@ -103,8 +107,3 @@ def _is_below(source: str, roots: Collection[str]) -> bool:
 
 def _is_there(source: str) -> bool:
     return is_url(source) or native_path(source).exists()
-
-
-def _counts(table: pa.Table) -> dict[str, int]:
-    statuses = table["status"].to_pylist()
-    return {status: statuses.count(status) for status in sorted(set(statuses))}

@@ -1,5 +1,6 @@
 """How the rows of a stage reach their stored table, and the tables their readers."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -11,8 +12,10 @@ from codelake.changes import deleted_ids, written_ids
 from codelake.schemas import REPOSITORIES
 from resources.configuration import Configuration
 from resources.progress import reporter
-from resources.stages import Batches
+from resources.stages import Batches, count_notes
 from resources.store import LanceStore, given_spec
+
+_CHANGES: Final = ("unchanged", "moved", "added", "modified", "deleted")
 
 STATE_TAG: Final = "codelake/state"
 """The tag of a run with the name that its state is published under, in place of the last one."""
@@ -59,7 +62,6 @@ def store_rows(
     Both happen in one commit: a reader sees the state before or the state after.
     """
     mine = changes.table().filter(pc.equal(changes.table(["table"])["table"], table))
-    kinds = mine["change"]
     wanted = written_ids(mine)
     gone = deleted_ids(mine)
     reporter().stage(f"store {table}", unit="rows", total=len(wanted))
@@ -68,13 +70,12 @@ def store_rows(
         delete_ids=gone,
         batches=_selected(rows, row_id, wanted),
     )
-    counted = {v["values"]: v["counts"] for v in pc.value_counts(kinds).to_pylist()}
+    counted = Counter(mine["change"].to_pylist())
     return dg.MaterializeResult(
         metadata={
             "dagster/row_count": configuration.open_store().summary()[table],
             "written": done.written,
-            "deleted": len(gone),
-            "changes": dg.MetadataValue.json(counted),
+            **count_notes("", _CHANGES, counted),
         }
     )
 

@@ -2,17 +2,21 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Final
 
 import dagster as dg
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from codelake.schemas import SKIP_REASONS
 from codelake.settings import Settings
 from resources.configuration import Configuration
 from resources.contents import read_contents
 from resources.parser_pool import ParserPool
 from resources.progress import reporter
-from resources.stages import Batches, Notes, Stream
+from resources.stages import Batches, Notes, Stream, count_notes
+
+_PARSED: Final = ("ok", "partial", "lines")
 
 
 @dg.asset(
@@ -44,7 +48,6 @@ def parse_files(
             secrets.update(pc.list_flatten(batch.column("redactions")).to_pylist())
             reporter().advance(batch.num_rows)
             yield batch
-    del skipped[""]
     notes["secrets"] = dg.MetadataValue.json(dict(secrets))
-    notes["parsed"] = dg.MetadataValue.json(dict(statuses))
-    notes["skipped"] = dg.MetadataValue.json(dict(skipped))
+    notes |= count_notes("", _PARSED, statuses)
+    notes |= count_notes("skipped ", SKIP_REASONS, skipped)

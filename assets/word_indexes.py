@@ -24,5 +24,5 @@ def word_indexes(
     store.index_new_rows()
     keep = configuration.load().upkeep.states
     problems = [str(p) for p in store.publish_sound(state_name(context.run), keep=keep)]
-    rows = dg.MetadataValue.json(store.summary())
-    return dg.MaterializeResult(metadata={"rows": rows, "unsound": problems})
+    rows = {f"{table} rows": count for table, count in store.summary().items()}
+    return dg.MaterializeResult(metadata={**rows, "unsound": problems})
