@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Final
 
 from codelake.embedding import BLANK, Embedded, Part, Usage, gather
@@ -79,7 +80,11 @@ class RemoteEmbedder:
             EmbeddingError: the service cannot be used or ``max_cost`` is reached; parts that were
                 yielded before are good.
         """
-        return Sending(self.service, texts, "document", dimension=self.dimension).run()
+        stream = iter(texts)
+        first = list(islice(stream, 1))
+        if first:  # else the service would be asked for its dimension in vain
+            every = chain(first, stream)
+            yield from Sending(self.service, every, "document", dimension=self.dimension).run()
 
     def close(self) -> None:
         """Close the connections to the service; a later text opens new ones."""
