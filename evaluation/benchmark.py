@@ -147,17 +147,19 @@ class _SnapshotRun:
                 cut.pieces, self._corpus.lines_of_file.tolist(), self._corpus.solid_lines
             )
             for ranked_by, scores in self._scores(cut):
-                for question, answer, own in zip(self._questions, answers, scores, strict=True):
-                    figures = question_measures(
-                        own, cut.pieces, mapping, answer, self._corpus.line_nws
-                    )
-                    top = _places(self._corpus, cut, own)
+                figures = question_measures(
+                    scores, cut.pieces, mapping, answers, self._corpus.line_nws
+                )
+                for question, answer, own, row in zip(
+                    self._questions, answers, figures, scores, strict=True
+                ):
                     asked = {
                         "question_id": question.question_id,
                         "language": question.language,
                         "golds": len(answer.spans),
+                        "top": _places(self._corpus, cut, row),
                     }
-                    results.rows.append({**lineage, **ranked_by, **asked, **figures, "top": top})
+                    results.rows.append({**lineage, **ranked_by, **asked, **own})
 
     def _scores(self, cut: Cut) -> Iterator[tuple[dict[str, str], Any]]:
         queries = [question.text for question in self._questions]

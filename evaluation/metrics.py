@@ -7,7 +7,7 @@ chunk is an interval in both. Standard measures come from ir-measures.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import ir_measures
 import numpy as np
@@ -71,31 +71,46 @@ def relevant_pieces(pieces: Pieces, answer: Answer) -> Bools:
     return until > before
 
 
-def standard_measures(
-    relevant: Bools, order: Ints, depth: int = DEPTH, *, ranked: int = 100
-) -> dict[str, float]:
-    """Return Recall@k, precision@k, nDCG@k, MRR and hit@k of one ranking.
+class Ranking(NamedTuple):
+    """One question's ranking of what is retrieved.
 
     Args:
-        relevant: whether each chunk answers the question.
-        order: chunks from the best to the worst.
-        depth: the ``k`` of the measures; MRR looks at ``ranked`` chunks.
-        ranked: chunks of the ranking that are handed to the measures.
+        relevant: whether each piece answers the question.
+        order: pieces from the best to the worst.
+    """
+
+    relevant: Bools
+    order: Ints
+
+
+def standard_measures(
+    rankings: Sequence[Ranking], depth: int = DEPTH, *, ranked: int = 100
+) -> list[dict[str, float]]:
+    """Return Recall@k, precision@k, nDCG@k, MRR and hit@k of each ranking.
+
+    Args:
+        rankings: a question each; asked together, as each call costs more than a question.
+        depth: the ``k`` of the measures; MRR looks at ``ranked`` pieces.
+        ranked: pieces of a ranking that are handed to the measures.
     """
     measures = {
-        f"recall@{depth}": R @ depth,
-        f"precision@{depth}": P @ depth,
-        f"ndcg@{depth}": nDCG @ depth,
-        "mrr": RR @ ranked,
+        R @ depth: f"recall@{depth}",
+        P @ depth: f"precision@{depth}",
+        nDCG @ depth: f"ndcg@{depth}",
+        RR @ ranked: "mrr",
     }
-    qrels = {"q": {str(index): 1 for index in np.flatnonzero(relevant)}}
-    # Ranks instead of scores: the measures break ties by name, we by place in the repository.
-    run = {"q": {str(index): float(-place) for place, index in enumerate(order[:ranked])}}
-    if not qrels["q"]:
-        return {**dict.fromkeys(measures, 0.0), f"hit@{depth}": 0.0}
-    found = ir_measures.calc_aggregate(list(measures.values()), qrels, run)
-    values = {name: float(found[measure]) for name, measure in measures.items()}
-    return {**values, f"hit@{depth}": float(relevant[order[:depth]].any())}
+    found = [dict.fromkeys([*measures.values(), f"hit@{depth}"], 0.0) for _ in rankings]
+    qrels, run = {}, {}
+    for question, (relevant, order) in enumerate(rankings):
+        if relevant.any():
+            qrels[str(question)] = {str(index): 1 for index in np.flatnonzero(relevant)}
+            # Ranks instead of scores: the measures break ties by name, we by place.
+            places = enumerate(order[:ranked])
+            run[str(question)] = {str(index): float(-place) for place, index in places}
+            found[question][f"hit@{depth}"] = float(relevant[order[:depth]].any())
+    for metric in ir_measures.iter_calc(list(measures), qrels, run) if qrels else ():
+        found[int(metric.query_id)][measures[metric.measure]] = float(metric.value)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +118,18 @@ class LineMap:
     """Which chunks lie on which lines, and which block of lines each line is in.
 
     Args:
-        lines: a line and ...
-        chunks: ... a chunk on it, pair by pair, by ascending line.
+        chunks: the chunks on the lines, line by line.
+        line_starts: where in ``chunks`` each line that has any begins.
+        block_starts: which of those lines are the first of their block.
+        blocks: places in ``solid`` of the blocks that have such lines.
         block_of_line: block of every global line.
         solid: blocks with a non-whitespace character, ascending: only these are ranked.
     """
 
-    lines: Ints
     chunks: Ints
+    line_starts: Ints
+    block_starts: Ints
+    blocks: Ints
     block_of_line: Ints
     solid: Ints
 
@@ -133,9 +152,17 @@ def map_lines(pieces: Pieces, lines_of_file: Sequence[int], solid_lines: Ints) -
         blocks.append(first + np.arange(length) // BLOCK_LINES)
         first += -(-length // BLOCK_LINES)
     block_of_line = np.concatenate(blocks)
-    return LineMap(
-        lines[by_line], chunks[by_line], block_of_line, np.unique(block_of_line[solid_lines])
-    )
+    solid = np.unique(block_of_line[solid_lines])
+    line_starts = _changes(lines[by_line])
+    on_lines = block_of_line[lines[by_line][line_starts]]
+    block_starts = _changes(on_lines)
+    places = np.searchsorted(solid, on_lines[block_starts])
+    return LineMap(chunks[by_line], line_starts, block_starts, places, block_of_line, solid)
+
+
+def _changes(ascending: Ints) -> Ints:
+    """Return where each number of an ascending series stands first."""
+    return np.flatnonzero(np.diff(ascending, prepend=-1))
 
 
 def block_scores(scores: Floats, mapping: LineMap, how: Literal["max", "mean"]) -> Floats:
@@ -144,29 +171,24 @@ def block_scores(scores: Floats, mapping: LineMap, how: Literal["max", "mean"]) 
     A line takes the score of the chunk on it, the best one if there are several. Lines without a
     chunk (blank ones between chunks) do not count.
     """
-    if not len(mapping.lines):
-        return np.full(len(mapping.solid), -np.inf)
-    starts = np.flatnonzero(np.r_[True, np.diff(mapping.lines) > 0])
-    per_line = np.maximum.reduceat(scores[mapping.chunks], starts)
-    blocks = mapping.block_of_line[mapping.lines[starts]]
-    edges = np.flatnonzero(np.r_[True, np.diff(blocks) > 0])
-    if how == "max":
-        values = np.maximum.reduceat(per_line, edges)
-    else:
-        values = np.add.reduceat(per_line, edges) / np.diff(np.r_[edges, len(blocks)])
     found = np.full(len(mapping.solid), -np.inf)
-    found[np.searchsorted(mapping.solid, blocks[edges])] = values
+    if not len(mapping.chunks):
+        return found
+    per_line = np.maximum.reduceat(scores[mapping.chunks], mapping.line_starts)
+    if how == "max":
+        found[mapping.blocks] = np.maximum.reduceat(per_line, mapping.block_starts)
+    else:
+        counts = np.diff(mapping.block_starts, append=len(per_line))
+        found[mapping.blocks] = np.add.reduceat(per_line, mapping.block_starts) / counts
     return found
 
 
-def line_mapped_recall(
+def line_mapped(
     scores: Floats, mapping: LineMap, answer: Answer, how: Literal["max", "mean"]
-) -> float:
-    """Return the paper's Recall@5: chunk scores mapped onto blocks of 50 lines, then ranked."""
+) -> Ranking:
+    """Return the ranking of the paper: chunk scores mapped onto blocks of 50 lines."""
     gold = np.unique(mapping.block_of_line[answer.lines])
-    order = rank(block_scores(scores, mapping, how))
-    relevant = np.isin(mapping.solid, gold)
-    return standard_measures(relevant, order)[f"recall@{DEPTH}"]
+    return Ranking(np.isin(mapping.solid, gold), rank(block_scores(scores, mapping, how)))
 
 
 def retrieved(pieces: Pieces, order: Ints, budget: int = BUDGET) -> Ints:
@@ -228,20 +250,24 @@ def file_recall(pieces: Pieces, order: Ints, answer: Answer, depth: int = DEPTH)
 
 
 def question_measures(
-    scores: Floats, pieces: Pieces, mapping: LineMap, answer: Answer, line_nws: Ints
-) -> dict[str, float]:
-    """Return every figure of one question by name, see :data:`MEASURES`."""
-    order = rank(scores)
-    found = standard_measures(relevant_pieces(pieces, answer), order)
-    found |= gold_shares(retrieved(pieces, order), answer, line_nws)
-    for budget in SHORT_BUDGETS:
-        shares = gold_shares(retrieved(pieces, order, budget), answer, line_nws)
-        found[f"gold_nws@{budget}"] = shares["gold_nws"]
-    found["line_max_recall@5"] = line_mapped_recall(scores, mapping, answer, "max")
-    found["line_mean_recall@5"] = line_mapped_recall(scores, mapping, answer, "mean")
-    found["file_recall@5"] = file_recall(pieces, order, answer)
-    found["gold_recall@10"] = gold_recall(pieces, order, answer)
-    return {name: found[name] for name in MEASURES}
+    scores: Floats, pieces: Pieces, mapping: LineMap, answers: Sequence[Answer], line_nws: Ints
+) -> list[dict[str, float]]:
+    """Return every figure of each question (a row of ``scores``) by name, see :data:`MEASURES`."""
+    asked = list(zip(scores, answers, strict=True))
+    direct = [Ranking(relevant_pieces(pieces, answer), rank(own)) for own, answer in asked]
+    found = standard_measures(direct)
+    for how in ("max", "mean"):
+        mapped = standard_measures([line_mapped(own, mapping, a, how) for own, a in asked])
+        for figures, own in zip(found, mapped, strict=True):
+            figures[f"line_{how}_recall@5"] = own[f"recall@{DEPTH}"]
+    for figures, answer, (_, order) in zip(found, answers, direct, strict=True):
+        figures.update(gold_shares(retrieved(pieces, order), answer, line_nws))
+        for budget in SHORT_BUDGETS:
+            shares = gold_shares(retrieved(pieces, order, budget), answer, line_nws)
+            figures[f"gold_nws@{budget}"] = shares["gold_nws"]
+        figures["file_recall@5"] = file_recall(pieces, order, answer)
+        figures["gold_recall@10"] = gold_recall(pieces, order, answer)
+    return [{name: figures[name] for name in MEASURES} for figures in found]
 
 
 MEASURES: Final[Mapping[str, str]] = {

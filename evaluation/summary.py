@@ -90,6 +90,9 @@ class Outcome:
     def __init__(self, rows: Iterable[Row]) -> None:
         """Group ``rows``, in the order in which systems and sets come."""
         self._rows: dict[System, dict[str, dict[str, Row]]] = {}
+        # Tables, plots and the summary ask for the same figures.
+        self._estimates: dict[tuple[System, str, str], Estimate] = {}
+        self._compared: dict[tuple[str, str], list[Comparison]] = {}
         for row in rows:
             system = System(row["chunker"], row["header"], row["retrieval"], row["model_id"])
             own = self._rows.setdefault(system, {}).setdefault(row["set"], {})
@@ -112,17 +115,23 @@ class Outcome:
 
     def estimate(self, system: System, set_name: str, measure: str) -> Estimate:
         """Return a mean with its interval."""
-        rows = self.rows(system, set_name)
-        return bootstrap(_values(rows, measure), _strata(rows))
+        key = (system, set_name, measure)
+        if key not in self._estimates:
+            rows = self.rows(system, set_name)
+            self._estimates[key] = bootstrap(_values(rows, measure), _strata(rows))
+        return self._estimates[key]
 
     def comparisons(self, baseline: str, measure: str) -> list[Comparison]:
         """Compare every system with the ``baseline`` chunker under the same ranking.
 
         All comparisons of the measure are corrected together.
         """
-        bases = self._bases(baseline)
-        found = [(system, bases.get(system.ranking)) for system in self.systems]
-        return self._differences([(own, base) for own, base in found if base], measure)
+        key = (baseline, measure)
+        if key not in self._compared:
+            bases = self._bases(baseline)
+            pairs = [(s, bases[s.ranking]) for s in self.systems if s.ranking in bases]
+            self._compared[key] = self._differences(pairs, measure)
+        return self._compared[key]
 
     def ranking_comparisons(self, measure: str, *, fewest: int = 1) -> list[Comparison]:
         """Compare rankings of the same chunks, over questions with at least ``fewest`` golds."""
@@ -177,15 +186,15 @@ class Outcome:
 
     def breakdown(self, key: str, measure: str = PRIMARY) -> dict[str, dict[System, Estimate]]:
         """Return means by language or repository, over every set, with their intervals."""
-        found: dict[str, dict[System, Estimate]] = {}
+        groups: dict[str, dict[System, list[Row]]] = {}
         for system in self.systems:
-            groups: dict[str, list[Row]] = {}
             for row in self.rows(system, EVERY_SET):
-                groups.setdefault(_group(row, key), []).append(row)
-            for name, rows in groups.items():
-                estimate = bootstrap(_values(rows, measure), _strata(rows))
-                found.setdefault(name, {})[system] = estimate
-        return dict(sorted(found.items()))
+                own = groups.setdefault(_group(row, key), {})
+                own.setdefault(system, []).append(row)
+        return {
+            name: {s: bootstrap(_values(r, measure), _strata(r)) for s, r in groups[name].items()}
+            for name in sorted(groups)
+        }
 
 
 def _has_same_chunks(one: System, other: System) -> bool:

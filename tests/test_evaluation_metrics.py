@@ -10,11 +10,12 @@ from evaluation.metrics import (
     MEASURES,
     Answer,
     Pieces,
+    Ranking,
     block_scores,
     file_recall,
     gold_recall,
     gold_shares,
-    line_mapped_recall,
+    line_mapped,
     map_lines,
     question_measures,
     rank,
@@ -49,7 +50,7 @@ def test_a_chunk_is_relevant_if_one_of_its_lines_is_gold() -> None:
 
 def test_standard_measures_of_a_known_ranking() -> None:
     relevant = np.array([False, True, False, True, False, False, True])
-    found = standard_measures(relevant, np.array([0, 1, 2, 4, 3, 5, 6]))
+    (found,) = standard_measures([Ranking(relevant, np.array([0, 1, 2, 4, 3, 5, 6]))])
     dcg = 1 / np.log2(3) + 1 / np.log2(6)
     ideal = 1 + 1 / np.log2(3) + 1 / np.log2(4)
     assert found == pytest.approx(
@@ -60,12 +61,17 @@ def test_standard_measures_of_a_known_ranking() -> None:
 def test_first_relevant_chunk_beyond_the_depth_still_counts_for_mrr_alone() -> None:
     relevant = np.zeros(10, bool)
     relevant[7] = True
-    found = standard_measures(relevant, np.arange(10))
+    (found,) = standard_measures([Ranking(relevant, np.arange(10))])
     assert found == {"recall@5": 0, "precision@5": 0, "ndcg@5": 0, "mrr": 1 / 8, "hit@5": 0}
 
 
 def test_nothing_relevant_scores_zero_everywhere() -> None:
-    assert set(standard_measures(np.zeros(3, bool), np.arange(3)).values()) == {0.0}
+    nothing = Ranking(np.zeros(3, bool), np.arange(3))
+    something = Ranking(np.array([True, False, False]), np.arange(3))
+    first, second, third = standard_measures([nothing, something, nothing])
+    assert set(first.values()) == set(third.values()) == {0.0}
+    assert second["recall@5"] == 1.0
+    assert standard_measures([nothing]) == [first]
 
 
 def test_equal_scores_keep_the_order_of_the_repository() -> None:
@@ -113,11 +119,17 @@ def test_mapping_changes_nothing_for_chunks_that_are_the_blocks(
     mapping = map_lines(pieces, [300], np.arange(300))
     answer = Answer(np.array([line]), np.array([0]), np.array([[line, line]]))
     values = np.array(scores)
-    direct = standard_measures(relevant_pieces(pieces, answer), rank(values))["recall@5"]
-    assert line_mapped_recall(values, mapping, answer, "max") == direct
+    direct, largest, mean = standard_measures(
+        [
+            Ranking(relevant_pieces(pieces, answer), rank(values)),
+            line_mapped(values, mapping, answer, "max"),
+            line_mapped(values, mapping, answer, "mean"),
+        ]
+    )
+    assert largest == direct
     # The mean of fifty equal numbers can differ in the last bit, and so can the order of ties.
     if len(set(np.round(values, 6))) == len(values):
-        assert line_mapped_recall(values, mapping, answer, "mean") == direct
+        assert mean == direct
 
 
 def test_the_last_chunk_is_cut_where_the_budget_ends() -> None:
@@ -193,9 +205,9 @@ def test_file_recall_counts_distinct_files() -> None:
 def test_every_figure_of_a_question_is_named_and_a_perfect_answer_is_one() -> None:
     pieces = _pieces((0, 4), (5, 9), (10, 14))
     mapping = map_lines(pieces, _LINES, np.arange(15))
-    found = question_measures(
-        np.array([0.0, 0.1, 1.0]), pieces, mapping, _answer(10, 11, 12, 13, 14), _LINE_NWS
-    )
+    answers = [_answer(10, 11, 12, 13, 14)]
+    scores = np.array([[0.0, 0.1, 1.0]])
+    (found,) = question_measures(scores, pieces, mapping, answers, _LINE_NWS)
     assert list(found) == list(MEASURES)
     assert found.pop("precision@5") == pytest.approx(0.2)
     assert set(found.values()) == {1.0}
