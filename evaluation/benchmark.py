@@ -90,6 +90,11 @@ class Results:
     rows: list[dict[str, Any]] = field(default_factory=list)
     cuts: list[dict[str, Any]] = field(default_factory=list)
 
+    def without_gold(self, set_name: str) -> list[str]:
+        """Return the questions of a set whose gold lies in no searched file: all find nothing."""
+        rows = (row for row in self.rows if row["set"] == set_name and not row["golds"])
+        return list(dict.fromkeys(row["question_id"] for row in rows))
+
     def tables(self) -> tuple[pa.Table, pa.Table]:
         """Return both as tables of :data:`ROWS` and :data:`CUTS`."""
         return (
@@ -109,6 +114,9 @@ def run_benchmark(plan: Plan, progress: Callable[[str], None] = lambda _: None) 
         for snapshot in read_snapshots(retrieval_set):
             progress(f"{retrieval_set.name}: {snapshot.repository} {snapshot.ref}".rstrip())
             _SnapshotRun(plan, scorer, retrieval_set, snapshot, commit).measure(cutter, results)
+        lost = results.without_gold(retrieval_set.name)
+        if lost:
+            progress(f"{retrieval_set.name}: no searched file has the gold of {', '.join(lost)}")
     return results
 
 

@@ -70,6 +70,9 @@ def docs_set(
         if len(found) <= _MOST_GOLD and text not in corpus
     ]
     kept = usable[:: max(1, -(-len(usable) // most))]
+    if not kept:
+        message = f"no doc comment of {name!r} at {head.commit} makes a question"
+        raise UsageError(message)
     write_archive(destination / "repos" / f"{name}.tar.xz", files)
     return write_set(destination, kept, _manifest(destination, "doc comments", name, licence))
 
@@ -95,6 +98,12 @@ def commits_set(
             if spans and len(message.split()) >= _FEWEST_WORDS:
                 key = f"commit/{name}/{commit[:12]}"
                 questions.append(Question(key, message, name, tuple(spans)))
+    if not questions:
+        message = (
+            f"no commit after {history.base} changed functions that stand in it word for word; "
+            "give a later commit"
+        )
+        raise UsageError(message)
     write_archive(destination / "repos" / f"{name}.tar.xz", files)
     manifest = _manifest(destination, f"commits after {history.base}", name, licence)
     return write_set(destination, questions, manifest)
@@ -307,15 +316,17 @@ def main(words: Sequence[str] | None = None) -> None:
         command = kinds.add_parser(kind, help=meaning, description=meaning)
         command.add_argument("repository", type=Path, help="a clone")
         command.add_argument("destination", type=Path, help="a new folder")
+        command.add_argument("--licence", default="unknown", help="of the clone, for results")
         if kind == "commits":
             command.add_argument("base", help="commit; those after it are asked for")
     given = parser.parse_args(words)
     try:
-        made = (
-            docs_set(given.repository, given.destination)
-            if given.kind == "docs"
-            else commits_set(given.repository, given.destination, given.base)
-        )
+        if given.kind == "docs":
+            made = docs_set(given.repository, given.destination, licence=given.licence)
+        else:
+            made = commits_set(
+                given.repository, given.destination, given.base, licence=given.licence
+            )
     except CodelakeError as error:
         parser.error(str(error))
     sys.stdout.write(f"{made.name}: {len(made.questions)} questions\n")

@@ -7,16 +7,23 @@ evaluation.importers FORMAT SOURCE DESTINATION`` does it from a shell.
 
 import argparse
 import csv
-import json
 import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from codelake.errors import CodelakeError, UsageError
 from evaluation.diffs import changed_lines
-from evaluation.retrieval_sets import GoldSpan, Question, RetrievalSet, write_set
+from evaluation.retrieval_sets import (
+    GoldSpan,
+    Question,
+    RetrievalSet,
+    load_set,
+    read_records,
+    write_set,
+)
 from evaluation.snapshots import SourceFile, read_commit, write_archive, write_bundle
 from resources.git import read_head
 
@@ -152,10 +159,23 @@ def import_set(
         message = f"{str(destination)!r} is not empty; give a new folder"
         raise UsageError(message)
     try:
-        return IMPORTERS[name](source, destination, licence=licence)
+        return _import_whole(name, source, destination, licence)
     except KeyError as error:
         message = f"{str(source)!r} is not in the format {name!r}: {error} is missing"
         raise UsageError(message) from error
+    except (AttributeError, TypeError, ValueError) as error:
+        message = f"{str(source)!r} is not in the format {name!r}: {error}"
+        raise UsageError(message) from error
+
+
+def _import_whole(name: str, source: Path, destination: Path, licence: str) -> RetrievalSet:
+    """Import beside the destination and move it there at the end: there is no half of a set."""
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".import-", dir=destination.parent) as folder:
+        made = Path(folder) / destination.name
+        IMPORTERS[name](source, made, licence=licence)
+        made.replace(destination)
+    return load_set(destination)
 
 
 def _records(source: Path, pattern: str) -> Iterator[dict[str, Any]]:
@@ -168,8 +188,7 @@ def _records(source: Path, pattern: str) -> Iterator[dict[str, Any]]:
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        yield from (json.loads(line) for line in file if line.strip())
+    return (record for _, record in read_records(path))
 
 
 def _existing(path: Path) -> Path:
@@ -202,9 +221,10 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("format", choices=sorted(IMPORTERS))
     parser.add_argument("source", type=Path, help="folder of the original files")
     parser.add_argument("destination", type=Path, help="a new folder")
+    parser.add_argument("--licence", default="unknown", help="of what is imported, for results")
     given = parser.parse_args(words)
     try:
-        imported = import_set(given.format, given.source, given.destination)
+        imported = import_set(given.format, given.source, given.destination, licence=given.licence)
     except CodelakeError as error:
         parser.error(str(error))
     sys.stdout.write(f"{imported.name}: {len(imported.questions)} questions\n")

@@ -7,7 +7,7 @@ A set is a folder, see docs/evaluation.md: ``queries.jsonl``, ``manifest.json`` 
 import hashlib
 import json
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -90,17 +90,21 @@ def load_set(folder: Path, *, gold: str = "gold", sample: int = 0) -> RetrievalS
         sample: questions a repository that are kept, evenly spread; 0 keeps all.
 
     Raises:
-        UsageError: no such set, or a line that is no question; the message says which.
+        UsageError: no such set, no question in it, two of one id, or a line that is none; the
+            message says which.
     """
     queries = folder / _QUERIES
     if not queries.is_file():
         message = f"no retrieval set in {str(folder)!r}: {_QUERIES} is missing"
         raise UsageError(message)
     traits = set_traits(folder)
-    records = [_record(queries, number, line) for number, line in _lines(queries)]
     only = traits.get("only")
-    kept = [record for record in records if not only or record.get(str(only))]
-    questions = [_question(queries, record, gold) for record in kept]
+    questions = [
+        _question(where, record, gold)
+        for where, record in read_records(queries)
+        if not only or record.get(str(only))
+    ]
+    _check(queries, questions)
     name = folder.name if gold == "gold" else f"{folder.name}:{gold}"
     return RetrievalSet(
         name=name if not sample else f"{name}@{sample}",
@@ -179,39 +183,65 @@ def _as_record(question: Question) -> dict[str, object]:
     return {**record, "ref": question.ref} if question.ref else record
 
 
-def _lines(path: Path) -> Iterable[tuple[int, str]]:
+def read_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a file of JSON lines, each with words that say where it is.
+
+    Raises:
+        UsageError: a line is no JSON object.
+    """
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
+            where = f"{path}, line {number}"
             if line.strip():
-                yield number, line
+                yield where, _object(where, line)
 
 
-def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+def _object(where: str, text: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        found = json.loads(text)
     except json.JSONDecodeError as error:
-        message = f"{path}, line {number}: not JSON: {error}"
+        message = f"{where}: not JSON: {error}"
         raise UsageError(message) from error
-    if not isinstance(record, dict):
-        message = f"{path}, line {number}: an object was expected"
+    if not isinstance(found, dict):
+        message = f"{where}: an object was expected"
         raise UsageError(message)
-    return {**record, "_line": number}
+    return found
 
 
-def _question(path: Path, record: dict[str, Any], key: str) -> Question:
+def _question(where: str, record: dict[str, Any], key: str) -> Question:
     missing = [name for name in ("query_id", "query", "repo", key) if not record.get(name)]
     if missing:
-        message = f"{path}, line {record['_line']}: {', '.join(missing)} missing or empty"
+        message = f"{where}: {', '.join(missing)} missing or empty"
         raise UsageError(message)
-    gold = tuple(GoldSpan(g["path"], g["start_line"], g["end_line"]) for g in record[key])
+    gold = tuple(_span(where, span) for span in record[key])
     return Question(
-        question_id=record["query_id"],
-        text=record["query"],
-        repository=record["repo"],
+        question_id=str(record["query_id"]),
+        text=str(record["query"]),
+        repository=str(record["repo"]),
         gold=gold,
         ref=record.get("ref", ""),
         language=record.get("language") or detect_language(gold[0].path),
     )
+
+
+def _span(where: str, value: object) -> GoldSpan:
+    match value:
+        case {"path": str(path), "start_line": int(first), "end_line": int(last)} if first > 0:
+            return GoldSpan(path, first, last)
+    message = f"{where}: the gold {value!r} needs path, start_line and end_line, counted from 1"
+    raise UsageError(message)
+
+
+def _check(queries: Path, questions: Sequence[Question]) -> None:
+    if not questions:
+        message = f"{str(queries)!r} has no question"
+        raise UsageError(message)
+    seen: set[str] = set()
+    for question in questions:
+        if question.question_id in seen:
+            message = f"{str(queries)!r} has two questions with the id {question.question_id!r}"
+            raise UsageError(message)
+        seen.add(question.question_id)
 
 
 def _spread(questions: list[Question], sample: int) -> list[Question]:
@@ -228,8 +258,7 @@ def _spread(questions: list[Question], sample: int) -> list[Question]:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     path = folder / _MANIFEST
-    found = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    return found if isinstance(found, dict) else {}
+    return _object(str(path), path.read_text("utf-8")) if path.is_file() else {}
 
 
 def _licences(folder: Path) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from codelake.errors import UsageError
+from codelake.errors import SourceError, UsageError
 from codelake.paths import path_from_bytes, path_to_bytes
 from evaluation.retrieval_sets import RetrievalSet
 from resources.git import run_git
@@ -120,7 +120,11 @@ def read_commit(git_directory: Path, commit: str) -> list[SourceFile]:
 
 
 def write_bundle(path: Path, git_directory: Path, commits: Mapping[str, str]) -> None:
-    """Bundle the trees of ``commits`` (tag name to commit) without their history."""
+    """Bundle the trees of ``commits`` (tag name to commit) without their history.
+
+    Raises:
+        UsageError: the repository lacks one of them.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     identity = ["-c", "user.name=codelake", "-c", "user.email=codelake@localhost"]
     with tempfile.TemporaryDirectory(prefix="codelake-eval-") as folder:
@@ -129,9 +133,13 @@ def write_bundle(path: Path, git_directory: Path, commits: Mapping[str, str]) ->
         alternates.write_text(f"{(git_directory / 'objects').absolute()}\n", "utf-8")
         here = f"--git-dir={folder}"
         for tag, commit in commits.items():
-            tree = run_git(
-                [here, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"]
-            )
+            try:
+                tree = run_git(
+                    [here, "rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}"]
+                )
+            except SourceError as error:
+                message = f"{str(git_directory)!r} lacks the commit {commit!r} of {tag!r}; fetch it"
+                raise UsageError(message) from error
             bare = run_git([*identity, here, "commit-tree", "-m", tag, tree.decode().strip()])
             run_git([here, "update-ref", f"refs/tags/{tag}", bare.decode().strip()])
         run_git([here, "bundle", "create", "--quiet", str(path), "--tags"])

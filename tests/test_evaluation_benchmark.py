@@ -293,6 +293,16 @@ def test_a_folder_without_sets_is_told_with_a_way_to_one(tmp_path: Path) -> None
         evaluate(Request(tmp_path, tmp_path))
 
 
+def test_gold_that_no_searched_file_has_is_told(tmp_path: Path) -> None:
+    write_archive(tmp_path / "odd" / "repos" / "r.tar.xz", [SourceFile("a.py", b"x = 1\n")])
+    golds = {"found": "a.py", "lost": "b.py"}
+    questions = [Question(q, "what is x", "r", (GoldSpan(p, 1, 1),)) for q, p in golds.items()]
+    write_set(tmp_path / "odd", questions, {})
+    said: list[str] = []
+    evaluate(Request(tmp_path, tmp_path / "cache", budgets=(100,)), said.append)
+    assert "odd: no searched file has the gold of lost" in said
+
+
 @pytest.mark.parametrize("name", ["tfidf", "bm25:1", "hybrid:2", "hybrid:x"])
 def test_unknown_retrievals_are_explained(name: str) -> None:
     with pytest.raises(UsageError, match=name):

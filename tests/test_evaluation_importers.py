@@ -12,7 +12,7 @@ from evaluation import generators, importers
 from evaluation.diffs import changed_lines
 from evaluation.generators import commits_set, docs_set
 from evaluation.importers import import_set
-from evaluation.retrieval_sets import GoldSpan, RetrievalSet
+from evaluation.retrieval_sets import GoldSpan, RetrievalSet, load_set
 from evaluation.snapshots import SourceFile, read_archive, read_snapshots, write_archive
 
 _PATCH = """\
@@ -206,6 +206,54 @@ def test_a_missing_key_is_named(tmp_path: Path) -> None:
     _write(tmp_path / "source" / "x.jsonl", {"docstring": "no code here"})
     with pytest.raises(UsageError, match="'code' is missing"):
         import_set("codesearchnet", tmp_path / "source", tmp_path / "set")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("repoeval", "{", r"x\.jsonl, line 1: not JSON"),
+        ("codesearchnet", "[1]", r"x\.jsonl, line 1: an object was expected"),
+        ("repoeval", '{"metadata": []}', "is not in the format 'repoeval'"),
+        ("codesearchnet", '{"docstring": 3, "code": ""}', "is not in the format 'codesearchnet'"),
+        ("codesearchnet", '{"docstring": "", "code": "f()"}', "has no question"),
+    ],
+)
+def test_what_cannot_be_read_is_explained_and_leaves_nothing(
+    tmp_path: Path, name: str, text: str, words: str
+) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "x.jsonl").write_text(text + "\n", "utf-8")
+    with pytest.raises(UsageError, match=words):
+        import_set(name, tmp_path / "source", tmp_path / "made" / "set")
+    assert list((tmp_path / "made").iterdir()) == []
+
+
+def test_a_base_commit_that_is_not_there_is_named(tmp_path: Path, clone: Path) -> None:
+    instance = {"instance_id": "octo__cat-1", "repo": "octo/cat", "base_commit": "0" * 40}
+    patch = "--- a/a.py\n+++ b/a.py\n@@ -1,1 +1,1 @@\n-one\n+two\n"
+    _commit(clone, "Begin", a__py="one\n")
+    _write(clone.parent / "t.jsonl", {**instance, "problem_statement": "x", "patch": patch})
+    with pytest.raises(UsageError, match=r"octo__cat.* lacks the commit '0{40}' of 'octo__cat-1'"):
+        import_set("swebench", clone.parent, tmp_path / "set")
+
+
+def test_the_licence_that_is_given_stands_in_the_manifest(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _write(tmp_path / "source" / "x.jsonl", {"docstring": "Add one.", "code": "def f(): ..."})
+    made = [str(tmp_path / "source"), str(tmp_path / "set"), "--licence", "MIT"]
+    importers.main(["codesearchnet", *made])
+    assert capsys.readouterr().out == "set: 1 questions\n"
+    assert load_set(tmp_path / "set").licences == {"source": "MIT"}
+
+
+def test_a_clone_that_gives_no_question_is_told(tmp_path: Path, clone: Path) -> None:
+    head = _commit(clone, "Begin", a__py="one = 1\n")
+    with pytest.raises(UsageError, match="makes a question"):
+        docs_set(clone, tmp_path / "set")
+    with pytest.raises(UsageError, match="give a later commit"):
+        commits_set(clone, tmp_path / "set", head)
+    assert not (tmp_path / "set").exists()
 
 
 def test_a_destination_with_something_in_it_is_left_alone(tmp_path: Path) -> None:

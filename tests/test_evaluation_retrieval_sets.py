@@ -103,8 +103,10 @@ def test_hash_notices_a_changed_byte_in_any_file(tmp_path: Path, file: str) -> N
         ("{", "line 2: not JSON"),
         ("[1]", "line 2: an object was expected"),
         ('{"query_id": "q", "repo": "r", "gold": []}', "line 2: query, gold missing or empty"),
+        (json.dumps(_record(2, gold=[{"path": "a.py"}])), "line 2: the gold .* needs path, start"),
+        (json.dumps(_record(1)), "two questions with the id 'q1'"),
     ],
-    ids=["broken", "list", "no-gold"],
+    ids=["broken", "list", "no-gold", "no-lines", "twice"],
 )
 def test_a_line_that_is_no_question_is_named(tmp_path: Path, line: str, words: str) -> None:
     folder = _folder(tmp_path, _record(1))
@@ -127,6 +129,13 @@ def test_an_unknown_set_or_sample_is_explained(tmp_path: Path, name: str, words:
 def test_a_folder_without_questions_is_no_set(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"queries\.jsonl is missing"):
         load_set(tmp_path)
+    with pytest.raises(UsageError, match="has no question"):
+        load_set(_folder(tmp_path))
+
+
+def test_a_manifest_that_is_no_object_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"manifest\.json: an object was expected"):
+        load_set(_folder(tmp_path, _record(1), manifest=[]))
 
 
 @pytest.mark.skipif(not _PUBLIC.is_dir(), reason="the public sets are not in ../shared/data/eval")
