@@ -30,13 +30,14 @@ def measure(sources: list[Source]) -> list[Figure]:
     """Store rows made of ``sources`` with random vectors, change some, tidy up, ask."""
     costs: dict[str, float] = {}
     with tempfile.TemporaryDirectory(prefix="codelake-store-") as name:
-        store = LanceStore(Path(name))
+        folder = Path(name)
+        store = LanceStore(folder)
         with store.writing():
             rows = _first_night(store, sources, costs)
-            sizes = [Figure("size of the store", folder_megabytes(store.path), "MB")]
+            sizes = [Figure("size of the store", folder_megabytes(folder), "MB")]
             changed = _next_night(store, sources, costs)
             store.optimize(retention=timedelta(0))
-            sizes.append(Figure("after a night and upkeep", folder_megabytes(store.path), "MB"))
+            sizes.append(Figure("after a night and upkeep", folder_megabytes(folder), "MB"))
             with timed(costs, "a night with nothing changed"):
                 _embed(store)
                 store.optimize()

@@ -1,6 +1,5 @@
 """The Dagster code location: assets, checks, jobs, the nightly schedule and the sensor."""
 
-from pathlib import Path
 from typing import Final
 
 import dagster as dg
@@ -12,6 +11,7 @@ from pipelines.instance import WRITER_TAG
 from pipelines.watching import look_at_sources
 from resources.configuration import Configuration
 from resources.memory import keep_memory_flat
+from resources.places import work_folder
 from resources.settings_file import load_settings
 from resources.stages import StageIOManager
 
@@ -20,7 +20,9 @@ keep_memory_flat()
 _LOOK_SECONDS: Final = 600  # between two looks at the sources; a list that is the same costs little
 
 CONFIG_FILE = config_path(dg.EnvVar("CODELAKE_CONFIG").get_value(""))
-STORE = dg.EnvVar("CODELAKE_STORE").get_value("") or load_settings(CONFIG_FILE, {}).store
+_GIVEN: Final = dg.EnvVar("CODELAKE_STORE").get_value("")
+_SETTINGS: Final = load_settings(CONFIG_FILE, {"store": _GIVEN} if _GIVEN else {})
+STORE = _SETTINGS.store
 
 # One run at a time in a queue that keeps the limit of pipelines/instance.py; without a queue the
 # store's lock refuses the second.
@@ -71,7 +73,7 @@ defs = dg.Definitions(
     sensors=[new_and_removed_repositories],
     resources={
         "configuration": CONFIGURATION,
-        "stages": StageIOManager(folder=str(Path(STORE) / "stages")),
+        "stages": StageIOManager(folder=str(work_folder(_SETTINGS) / "stages")),
     },
     # A step in its own process costs 4.5 CPU seconds, one in this process 0.04: the stages run
     # here and use worker processes of their own where that pays.

@@ -33,9 +33,9 @@ concurrency:
 """
 
 
-def prepare_home(store: Path) -> Path:
-    """Make ``<store>/dagster`` a home for Dagster and return it."""
-    home = store.absolute() / "dagster"
+def prepare_home(work: Path) -> Path:
+    """Make ``<work>/dagster`` a home for Dagster and return it."""
+    home = work.absolute() / "dagster"
     home.mkdir(parents=True, exist_ok=True)
     settings = home / "dagster.yaml"
     if not settings.exists():
@@ -44,7 +44,7 @@ def prepare_home(store: Path) -> Path:
 
 
 @contextmanager
-def record_errors(store: Path) -> Iterator[None]:
+def record_errors(work: Path) -> Iterator[None]:
     """Turn a database of Dagster that cannot be read or written into :class:`StoreError`."""
     try:
         yield
@@ -52,7 +52,7 @@ def record_errors(store: Path) -> Iterator[None]:
         cause = error.__cause__ if isinstance(error.__cause__, sqlite3.Error) else error
         if not isinstance(cause, OSError | sqlite3.Error):
             raise
-        home = os.environ.get("DAGSTER_HOME") or store / "dagster"
+        home = os.environ.get("DAGSTER_HOME") or work / "dagster"
         message = (
             f"cannot keep the record of the run in {home}: {cause}; check the space and the rights "
             "there, or delete it (it only holds what past runs reported), then run again"
@@ -60,11 +60,11 @@ def record_errors(store: Path) -> Iterator[None]:
         raise StoreError(message) from error
 
 
-def open_instance(store: Path) -> dg.DagsterInstance:
-    """Open the instance of ``DAGSTER_HOME`` if that is set, else the one beside the tables."""
+def open_instance(work: Path) -> dg.DagsterInstance:
+    """Open the instance of ``DAGSTER_HOME`` if that is set, else the one of the store."""
     if os.environ.get("DAGSTER_HOME"):
         return dg.DagsterInstance.get()
-    os.environ["DAGSTER_HOME"] = str(prepare_home(store))
+    os.environ["DAGSTER_HOME"] = str(prepare_home(work))
     try:
         return dg.DagsterInstance.get()
     finally:

@@ -15,9 +15,9 @@ from codelake.reranking import Reranker
 from codelake.search import Filters, Place
 from codelake.settings import EmbeddingSettings, Settings
 from resources.embedders import open_embedder
-from resources.places import expand_home
 from resources.rerankers import open_reranker
 from resources.store import LanceStore, LanceTables
+from resources.store.opening import open_store
 from resources.store.states import Found
 
 _NEAREST: Final = 3  # names like a wrong one that are told
@@ -35,11 +35,11 @@ def require_store(settings: Settings) -> LanceStore:
     Raises:
         StoreError: there is none.
     """
-    store = LanceStore(expand_home(settings.store))
+    store = open_store(settings)
     if not store.is_there:
         message = (
             f"no index in {settings.store!r}: run `codelake index SOURCE... "
-            f"--store {settings.store}` first, or name another folder with --store"
+            f"--store {settings.store}` first, or name another place with --store"
         )
         raise StoreError(message)
     return store

@@ -30,7 +30,7 @@ from pipelines.estimating import estimate_run
 from pipelines.instance import open_instance, record_errors
 from pipelines.summary import Summary
 from resources.configuration import Configuration
-from resources.places import expand_home
+from resources.places import work_folder
 from resources.stages import Batches
 from resources.store import LanceStore
 
@@ -105,7 +105,7 @@ def run_update(
         )
         if _is_interrupted(result):
             raise KeyboardInterrupt
-        summary = _summarize(result, store, is_dry=False)
+        summary = _summarize(result, store, _stages(part), is_dry=False)
         summary.seconds = _seconds(instance, result.run_id)
         return summary
 
@@ -115,7 +115,7 @@ def _run_aside(configuration: Configuration, log_level: str) -> Summary:
     with tempfile.TemporaryDirectory(prefix="codelake-dry-") as folder:
         aside = configuration.model_copy(update={"store": folder})
         summary = _run(aside, is_dry=True, log_level=log_level)
-    summary.store = str(configuration.open_store().path)
+    summary.store = str(configuration.open_store().place)
     return summary
 
 
@@ -123,7 +123,8 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
     store = configuration.open_store()
     # The lock first: who does not get it has touched nothing, and a folder that cannot be
     # written is told by the store.
-    with store.writing(), record_errors(store.path), open_instance(store.path) as instance:
+    work = work_folder(configuration.load())
+    with store.writing(), record_errors(work), open_instance(work) as instance:
         result = defs.resolve_job_def(JOB).execute_in_process(
             run_config=_run_config(configuration, log_level),
             instance=instance,
@@ -132,9 +133,9 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
         )
         if _is_interrupted(result):
             raise KeyboardInterrupt
-        summary = _summarize(result, store, is_dry=is_dry)
+        summary = _summarize(result, store, _stages(configuration), is_dry=is_dry)
         if is_dry:
-            _estimate(summary, configuration, store, _metadata(result))
+            _estimate(summary, configuration, _metadata(result))
         summary.seconds = _seconds(instance, result.run_id)
         return summary
 
@@ -149,16 +150,12 @@ def _check_embedder(configuration: Configuration, *, is_dry: bool) -> None:
     configuration.close_embedder()
 
 
-def _estimate(
-    summary: Summary,
-    configuration: Configuration,
-    store: LanceStore,
-    metadata: Collection[str],
-) -> None:
+def _estimate(summary: Summary, configuration: Configuration, metadata: Collection[str]) -> None:
     """Put into ``summary`` what embedding would cost, and say if it is more than may be spent."""
     names = [name for name in ("chunks", "symbols") if name in metadata]
-    stages = [Batches(store.path / "stages" / f"{name}.arrow", TABLES[name]) for name in names]
-    summary.estimate = estimate_run(configuration, store, stages)
+    folder = _stages(configuration)
+    stages = [Batches(folder / f"{name}.arrow", TABLES[name]) for name in names]
+    summary.estimate = estimate_run(configuration, configuration.open_store(), stages)
     most = configuration.load().embedding.max_cost
     cost = next((float(str(row["cost_usd"])) for row in summary.estimate), 0.0)
     if most and cost > most:
@@ -167,14 +164,18 @@ def _estimate(
 
 
 def _run_config(configuration: Configuration, log_level: str) -> dict[str, Any]:
-    settings = configuration.load()
     return {
         "resources": {
             "configuration": {"config": configuration.recorded()},
-            "stages": {"config": {"folder": str(expand_home(settings.store) / "stages")}},
+            "stages": {"config": {"folder": str(_stages(configuration))}},
         },
         "loggers": {"console": {"config": {"log_level": log_level}}},
     }
+
+
+def _stages(configuration: Configuration) -> Path:
+    """Return the folder of the stage tables."""
+    return work_folder(configuration.load()) / "stages"
 
 
 def _first_cause(event: dg.DagsterEvent) -> tuple[str, str]:
@@ -229,11 +230,12 @@ def _failure(reason: str, repository: str = "", path: str = "") -> dict[str, str
     return {"repository": repository, "path": path, "reason": reason}
 
 
-def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: bool) -> Summary:
-    stages = store.path / "stages"
+def _summarize(
+    result: dg.ExecuteInProcessResult, store: LanceStore, stages: Path, *, is_dry: bool
+) -> Summary:
     metadata = _metadata(result)
     repositories = _made(stages, "repositories", metadata).to_pylist()
-    summary = Summary(store=str(store.path))
+    summary = Summary(store=str(store.place))
     summary.failed = _failures(repositories, metadata) + _stage_failures(result)
     summary.failed += _broken_promises(result)
     unlisted = {failure["repository"] for failure in summary.failed}
@@ -246,7 +248,7 @@ def _summarize(result: dg.ExecuteInProcessResult, store: LanceStore, *, is_dry: 
     summary.notices = _notices(repositories)
     summary.failed += _unreadable(store, names)
     summary.files = _files(
-        _foreseen(store, names, metadata)
+        _foreseen(store, stages, names, metadata)
         if is_dry
         else store.read("files", columns=["skip_reason"], repositories=names)[
             "skip_reason"
@@ -338,9 +340,11 @@ def _notices(repositories: list[dict[str, str]]) -> list[dict[str, str]]:
     ]
 
 
-def _foreseen(store: LanceStore, names: list[str], metadata: Collection[str]) -> Iterable[str]:
+def _foreseen(
+    store: LanceStore, stages: Path, names: list[str], metadata: Collection[str]
+) -> Iterable[str]:
     """Return the reasons in the ledger as a run that stores would leave it."""
-    stages, place = store.path / "stages", ["repository", "path"]
+    place = ["repository", "path"]
     stored = store.read("files", columns=[*place, "skip_reason"], repositories=names)
     found = {(r["repository"], r["path"]): r["skip_reason"] for r in stored.to_pylist()}
     for row in _made(stages, "files", metadata, [*place, "skip_reason", "status"]).to_pylist():

@@ -3,8 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from pathlib import Path
 from typing import Final, cast
 
 import dagster as dg
@@ -14,9 +12,9 @@ from codelake.embedding import Closable, Embedder
 from codelake.settings import Settings
 from resources.embedders import open_embedder
 from resources.git import without_credentials
-from resources.places import expand_home
 from resources.settings_file import load_settings
 from resources.store import LanceStore
+from resources.store.opening import open_store
 
 NO_EMBEDDER: Final = "none"
 _PATHS: Final = "sources.paths"
@@ -84,7 +82,7 @@ class Configuration(dg.ConfigurableResource[None]):
 
     def open_store(self) -> LanceStore:
         """Open the tables; in one process the same store is the same writer."""
-        return open_store(str(expand_home(self.load().store).absolute()))
+        return open_store(self.load())
 
     def open_embedder(self) -> Embedder | None:
         """Return the embedder, the same one for the whole run: it counts what the run costs.
@@ -101,9 +99,3 @@ class Configuration(dg.ConfigurableResource[None]):
         opened, self._embedder = self._embedder, None
         if isinstance(opened, Closable):
             opened.close()
-
-
-@lru_cache(maxsize=8)
-def open_store(folder: str) -> LanceStore:
-    """Return the store in ``folder``, the same object each time so that its lock is one."""
-    return LanceStore(Path(folder))

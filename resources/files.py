@@ -24,7 +24,7 @@ from resources.addresses import with_token
 from resources.git import read_head
 from resources.mirrors import fetch_blobs, is_blobless
 from resources.objects import Objects
-from resources.places import expand_home
+from resources.places import work_folder
 from resources.repositories import native_path
 from resources.sources.snapshots import read_sizes
 from resources.sources.words import given_address
@@ -104,7 +104,7 @@ def _read(
 
 def open_reader(repository: Repository, settings: Settings) -> Objects | WorkingTree:
     """Return what reads the files of ``repository``; it is entered before use."""
-    hidden = expand_home(settings.store).absolute()
+    hidden = work_folder(settings)
     if not repository.git_directory:
         return WorkingTree(native_path(repository.source), None, hidden=hidden)
     if settings.sources.untracked and repository.work_tree:

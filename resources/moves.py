@@ -15,7 +15,7 @@ from codelake.repositories import Repository
 from codelake.settings import Settings
 from resources.addresses import is_url
 from resources.git import read_head
-from resources.places import expand_home
+from resources.places import work_folder
 from resources.repositories import list_places, native_path
 from resources.sources.words import expand_sources, source_places
 from resources.working_trees import list_files
@@ -65,7 +65,7 @@ class Moves:
         """Know no repository yet; all that changes may be a new one."""
         self._settings = settings
         self._roots = sorted(source_places(settings.sources))
-        self._store = str(expand_home(settings.store).resolve())
+        self._store = str(work_folder(settings).resolve())
         self._references = (_BRANCHES, _FETCHED) if settings.sources.branches else (_BRANCHES,)
         self._repositories: dict[str, Repository] = {}
         self._folders: dict[str, str] = {}

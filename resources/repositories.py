@@ -23,7 +23,7 @@ from codelake.settings import Settings
 from resources.addresses import Address, is_url, parse_address
 from resources.git import GitError, Head, read_branch, read_head, without_credentials
 from resources.mirrors import mirror
-from resources.places import expand_home
+from resources.places import expand_home, work_folder
 from resources.sources import list_account
 from resources.sources.accounts import is_account, parse_account
 from resources.sources.remote_folders import (
@@ -73,13 +73,13 @@ def discover(
     Args:
         sources: folders of clones, single repositories, git URLs, or files that list such, one
             a line.
-        settings: the store's place, and whether nested clones and plain folders count.
+        settings: where mirrors are kept, and whether nested clones and plain folders count.
         places: where the only repositories that are wanted lie, as ``source`` names them; the
             others are not even looked at. Empty for all.
     """
-    store = expand_home(settings.store).absolute()
+    work = work_folder(settings)
     with ThreadPoolExecutor(_JOBS) as pool:  # each waits for a server or a git process
-        listed = pool.map(partial(_jobs, settings=settings, store=store), expand_sources(sources))
+        listed = pool.map(partial(_jobs, settings=settings, work=work), expand_sources(sources))
         jobs = {job.key or str(n): job for n, job in enumerate(chain.from_iterable(listed))}
         wanted = [job for job in jobs.values() if not places or _may_hold(job, places)]
         found = list(chain.from_iterable(pool.map(_do, wanted)))
@@ -93,10 +93,10 @@ def list_places(settings: Settings) -> frozenset[str] | None:
     Returns:
         Folders and addresses, or ``None`` where a source cannot be listed now.
     """
-    store = expand_home(settings.store).absolute()
+    work = work_folder(settings)
     places: set[str] = set()
     for source in expand_sources(settings.sources.paths):
-        for job in _jobs(source, settings, store):
+        for job in _jobs(source, settings, work):
             if not job.place:
                 return None
             places.add(job.place)
@@ -111,34 +111,34 @@ def _do(job: _Job) -> list[_Found]:
     return job.do()
 
 
-def _jobs(source: str, settings: Settings, store: Path) -> list[_Job]:
+def _jobs(source: str, settings: Settings, work: Path) -> list[_Job]:
     """Return what has to be done to learn the repositories of one source, in their order."""
     if not is_url(source):
-        return list(_folder_jobs(source, settings, store))
+        return list(_folder_jobs(source, settings, work))
     try:
         if is_remote_folder(source):
             folder = parse_remote_folder(source)
-            return [_Job(partial(_fetch_folder, folder, settings, store), folder.shown)]
+            return [_Job(partial(_fetch_folder, folder, settings, work), folder.shown)]
         if is_account(source):
             account = parse_account(source, settings.sources)
-            listed = list_account(account, settings.sources.rules, store / "listings")
+            listed = list_account(account, settings.sources.rules, work / "listings")
         else:
             listed = [(parse_address(source), Facts())]
     except SourceError as error:
         failed = _failed_source(source, settings, str(error))
         return [_Job(lambda: [_Found(failed)])]
     return [
-        _Job(partial(_mirror, address, facts, settings, store), address.shown, address.shown)
+        _Job(partial(_mirror, address, facts, settings, work), address.shown, address.shown)
         for address, facts in listed
     ]
 
 
-def _mirror(address: Address, facts: Facts, settings: Settings, store: Path) -> list[_Found]:
+def _mirror(address: Address, facts: Facts, settings: Settings, work: Path) -> list[_Found]:
     reason = reason_left_out(address.name, facts, settings.sources.rules)
     if reason:
         skipped = Repository(address.name, address.shown, status="skipped", reason=reason)
         return [_Found(skipped)]
-    mirrors = store / "mirrors"
+    mirrors = work / "mirrors"
     repository = mirror(address, settings.sources, mirrors)
     found = [_unless_empty(repository, settings)]
     if settings.sources.nested:
@@ -146,11 +146,11 @@ def _mirror(address: Address, facts: Facts, settings: Settings, store: Path) -> 
     return [_Found(one) for one in found]
 
 
-def _fetch_folder(folder: RemoteFolder, settings: Settings, store: Path) -> list[_Found]:
+def _fetch_folder(folder: RemoteFolder, settings: Settings, work: Path) -> list[_Found]:
     reason = reason_left_out(folder.name, Facts(), settings.sources.rules)
     if reason:
         return [_Found(Repository(folder.name, folder.shown, status="skipped", reason=reason))]
-    return [_Found(fetch_folder(folder, settings, store / "mirrors"))]
+    return [_Found(fetch_folder(folder, settings, work / "mirrors"))]
 
 
 def _failed_source(source: str, settings: Settings, reason: str) -> Repository:
@@ -166,11 +166,11 @@ def _unless_empty(repository: Repository, settings: Settings) -> Repository:
     return repository
 
 
-def _folder_jobs(source: str, settings: Settings, store: Path) -> Iterator[_Job]:
+def _folder_jobs(source: str, settings: Settings, work: Path) -> Iterator[_Job]:
     place = expand_home(source.removeprefix("file://")).absolute()
     try:
         place = place.resolve(strict=True)
-        folders = [place] if _looks_like_repository(place) else list(_walk(place, store))
+        folders = [place] if _looks_like_repository(place) else list(_walk(place, work))
     except (OSError, RuntimeError, ValueError) as error:  # links in a circle, a NUL
         problem = error.strerror if isinstance(error, OSError) else error
         reason = f"cannot read {_shown(place)}: {problem}; check the path"
@@ -196,7 +196,7 @@ def _without_repositories(place: Path, settings: Settings) -> Repository:
     return _failed(place, f"no git repository in {_shown(place)}; {hint}")
 
 
-def _walk(place: Path, store: Path) -> Iterator[Path]:
+def _walk(place: Path, work: Path) -> Iterator[Path]:
     """Yield the outermost repositories below ``place`` by name; links are not followed."""
     pending = [place]
     while pending:
@@ -210,7 +210,7 @@ def _walk(place: Path, store: Path) -> Iterator[Path]:
             if folder == place:
                 raise
             continue  # somebody else's folder inside a folder of clones
-        pending += [child for child in sorted(inner, reverse=True) if child != store]
+        pending += [child for child in sorted(inner, reverse=True) if child != work]
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from assets.checks import rows_are_stored_as_made, sampled_files_are_covered
 from codelake.schemas import TABLES
 from pipelines.instance import open_instance
 from resources.configuration import Configuration
+from resources.places import work_folder
 from resources.stages import Batches
 from resources.store import LanceStore
 
@@ -24,7 +25,8 @@ def indexed(tmp_path: Path) -> Configuration:
 
 
 def _stage(configuration: Configuration, name: str) -> Batches:
-    return Batches(configuration.open_store().path / "stages" / f"{name}.arrow", TABLES[name])
+    folder = work_folder(configuration.load()) / "stages"
+    return Batches(folder / f"{name}.arrow", TABLES[name])
 
 
 def _checked(configuration: Configuration) -> list[dg.AssetCheckResult]:
@@ -37,7 +39,7 @@ def _checked(configuration: Configuration) -> list[dg.AssetCheckResult]:
 def test_after_a_night_every_check_has_passed(indexed: Configuration) -> None:
     assert all(result.passed for result in _checked(indexed))
     assert _checked(indexed)[0].metadata["files"].value == 2
-    with open_instance(indexed.open_store().path) as instance:
+    with open_instance(work_folder(indexed.load())) as instance:
         (run,) = instance.get_runs()
         told = [
             event.dagster_event.asset_check_evaluation_data

@@ -8,8 +8,8 @@ from nights import commit, git, night, rows
 
 from codelake.search import search
 from codelake.settings import EmbeddingSettings
-from resources.configuration import open_store
 from resources.embedders import open_embedder
+from resources.store import LanceStore
 
 _RETRY = '''"""Payments."""
 
@@ -52,8 +52,8 @@ def test_a_question_finds_the_code_that_answers_it(organisation: Path, tmp_path:
     for table in ("chunks", "symbols"):
         stored = rows(store, table)
         assert stored
-        assert {row["model_id"] for row in stored} == {open_store(str(store)).models().model_id}
-    tables = open_store(str(store)).search_tables()
+        assert {row["model_id"] for row in stored} == {LanceStore(store).models().model_id}
+    tables = LanceStore(store).search_tables()
     answer = search(
         "how long until the payment is attempted again",
         tables=tables,
@@ -134,5 +134,5 @@ def test_a_dry_run_counts_and_stores_nothing(organisation: Path, tmp_path: Path)
 def test_words_are_enough_where_no_embedder_is_wanted(organisation: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     assert night(store, organisation, embedding__embedder="none").failed == []
-    answer = search("RetryPolicy", tables=open_store(str(store)).search_tables(), embedder=None)
+    answer = search("RetryPolicy", tables=LanceStore(store).search_tables(), embedder=None)
     assert answer.hits[0].qualified_name == "RetryPolicy"

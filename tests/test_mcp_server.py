@@ -106,7 +106,7 @@ def test_stdio_answers_with_status_and_errors_one_can_read(
 ) -> None:
     here = Path(__file__).parents[1]
     config = tmp_path / "codelake.toml"
-    config.write_text(f'store = "{store.path}"\n[embedding]\nembedder = "hash"\n')
+    config.write_text(f'store = "{store.place}"\n[embedding]\nembedder = "hash"\n')
     command = f"from pipelines.commands.mcp import mcp; mcp(['--config', {str(config)!r}])"
     server = StdioServerParameters(
         command=sys.executable, args=["-c", command], cwd=here, env={"PYTHONPATH": str(here)}

@@ -13,6 +13,7 @@ from codelake.search.tables import Filters
 from resources.store import SEARCHED, STORED, LanceStore
 from resources.store.folder import StoreFolder
 from resources.store.manifest import read_manifest, write_manifest
+from resources.store.place import FolderPlace
 from resources.store.words import add_words
 from tests.stored_rows import chunk, stored
 
@@ -27,10 +28,10 @@ def test_an_older_table_is_brought_up_to_date_by_the_next_write(tmp_path: Path) 
 
     specs = {**STORED, "chunks": newer}
     with pytest.raises(StoreError, match="written by an older codelake: run `codelake index`"):
-        StoreFolder(tmp_path, specs).manifest()
+        StoreFolder(FolderPlace(tmp_path), specs).manifest()
     with pytest.raises(StoreError, match="has version 2 and cannot be brought to version 3"):
-        StoreFolder(tmp_path, specs).create()
-    folder = StoreFolder(tmp_path, specs, {("chunks", 2): add_owner})
+        StoreFolder(FolderPlace(tmp_path), specs).create()
+    folder = StoreFolder(FolderPlace(tmp_path), specs, {("chunks", 2): add_owner})
     folder.create()
     folder.create()
     assert folder.manifest().tables["chunks"] == 3
@@ -44,9 +45,9 @@ def test_a_store_without_the_words_column_gets_it(tmp_path: Path) -> None:
         dataset = lance.dataset(str(tmp_path / f"{table}.lance"))
         dataset.drop_index("words_words")
         dataset.drop_columns(["words"])
-    manifest = read_manifest(tmp_path)
+    manifest = read_manifest(FolderPlace(tmp_path))
     older = dict.fromkeys(SEARCHED, 1)
-    write_manifest(tmp_path, replace(manifest, tables={**manifest.tables, **older}))
+    write_manifest(FolderPlace(tmp_path), replace(manifest, tables={**manifest.tables, **older}))
     with pytest.raises(StoreError, match="run `codelake index` once to bring them up to date"):
         LanceStore(tmp_path).search_tables()
     add_words("chunks", lance.dataset(str(tmp_path / "chunks.lance")))  # and then it was killed

@@ -18,6 +18,7 @@ from codelake.schemas import CHUNKS, SYMBOLS
 from codelake.search.tables import Filters
 from resources.store import STORED, LanceStore
 from resources.store.folder import StoreFolder
+from resources.store.place import FolderPlace
 from resources.store.specs import vector_column
 from tests.stored_rows import (
     MODEL,
@@ -118,7 +119,7 @@ def test_what_was_begun_on_all_tables_is_ended_by_the_next_writer(
     store = whole(tmp_path, "a.py")
     store.publish("monday")
     store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("b.py", "text")]))
-    folder = StoreFolder(tmp_path)
+    folder = StoreFolder(FolderPlace(tmp_path))
     folder.update(replace(folder.manifest(), unfinished=begun))
     with LanceStore(tmp_path).writing():
         assert store.read("chunks")["path"].to_pylist() == paths
@@ -261,7 +262,7 @@ def test_an_export_that_fails_leaves_no_half_file(tmp_path: Path) -> None:
     for file in (tmp_path / "store" / "chunks.lance" / "data").iterdir():
         file.write_bytes(b"\0" * file.stat().st_size)
     with pytest.raises(StoreError, match="cannot read table 'chunks'"):
-        LanceStore(store.path).export("chunks", "jsonl", tmp_path / "out.jsonl")
+        LanceStore(store.place).export("chunks", "jsonl", tmp_path / "out.jsonl")
     assert [path.name for path in tmp_path.iterdir()] == ["store"]
     with pytest.raises(UsageError, match="unknown table 'chunk'; choose from repositories"):
         store.export("chunk", "jsonl", tmp_path / "x")

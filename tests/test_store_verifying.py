@@ -13,13 +13,13 @@ from tests.stored_rows import DIMENSION, batches, chunk, ledger_files, whole
 
 
 def _twice(store: LanceStore) -> None:
-    rows = lance.dataset(str(store.path / "chunks.lance"))
+    rows = lance.dataset(store.place.table("chunks"))
     rows.insert(rows.to_table())
 
 
 def _vector(value: str) -> Callable[[LanceStore], None]:
     def harm(store: LanceStore) -> None:
-        rows = lance.dataset(str(store.path / "chunks.lance"))
+        rows = lance.dataset(store.place.table("chunks"))
         name = next(field.name for field in rows.schema if field.name.startswith("vector"))
         numbers = pa.array([[float(value)] * DIMENSION] * 2, rows.schema.field(name).type)
         ids = rows.to_table(columns=["chunk_id"])["chunk_id"]

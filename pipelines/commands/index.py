@@ -3,7 +3,6 @@
 import json
 import logging
 import warnings
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -18,6 +17,7 @@ from pipelines.commands.options import (
 )
 from pipelines.reporters import open_reporter
 from pipelines.summary import Summary, draw_summary
+from resources.places import store_place
 from resources.progress import reporting_to
 
 _PARTIAL = 1
@@ -71,7 +71,7 @@ def index(  # noqa: PLR0913 # one parameter an option
     except CodelakeError as error:
         if as_json:  # whoever reads the document finds the reason in it
             failed = [{"repository": "", "path": "", "reason": str(error)}]
-            place = str(Path(store).absolute()) if store else ""
+            place = store_place(store) if store else ""
             print_json(Summary(failed=failed, store=place).to_dict())
         raise
     if as_json:

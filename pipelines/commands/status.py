@@ -46,7 +46,7 @@ def describe_store(store: LanceStore) -> dict[str, Any]:
     skipped = Counter(reason for reason in reasons if reason)
     model = record.next_model_id or record.model_id
     return {
-        "store": str(store.path),
+        "store": str(store.place),
         "repositories": [
             {**row, "files": indexed[row["repository"]]}
             for row in sorted(

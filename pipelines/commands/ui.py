@@ -8,6 +8,7 @@ import click
 
 from pipelines.commands.options import config_path, read_settings, store_options
 from pipelines.instance import prepare_home
+from resources.places import store_place, work_folder
 
 
 @click.command()
@@ -21,10 +22,9 @@ def ui(store: str | None, config_file: str | None, port: int) -> None:
       codelake ui --store .codelake --port 3000
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
     settings = read_settings(config_file, store)
-    folder = Path(settings.store).absolute()
     environment = os.environ | {
-        "DAGSTER_HOME": os.environ.get("DAGSTER_HOME", str(prepare_home(folder))),
-        "CODELAKE_STORE": str(folder),
+        "DAGSTER_HOME": os.environ.get("DAGSTER_HOME", str(prepare_home(work_folder(settings)))),
+        "CODELAKE_STORE": store_place(settings.store),
     }
     path = config_path(config_file)
     # Without settings the checkout's own are not meant either, which is where Dagster starts.

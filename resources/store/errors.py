@@ -4,14 +4,13 @@ import errno
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
 from codelake.errors import StoreError
 
-NO_INDEX: Final = "no index yet in {folder}: run `codelake index SOURCE...`"
+NO_INDEX: Final = "no index yet in {place}: run `codelake index SOURCE...`"
 
 _REPAIR: Final = (
     "`codelake store verify` names it, `codelake store rebuild` and the next `codelake index` "
@@ -43,17 +42,17 @@ _CAUSES: Final = (
 
 
 @contextmanager
-def store_errors(folder: Path, doing: str) -> Iterator[None]:
+def store_errors(place: object, doing: str) -> Iterator[None]:
     """Turn what Lance raises into :class:`StoreError`, saying what was tried and what to do.
 
     Args:
-        folder: the store.
+        place: the store, as a message names it.
         doing: what is tried, for the message, e.g. ``"write to table 'chunks'"``.
     """
     try:
         yield
     except (OSError, ValueError, RuntimeError, pa.ArrowException) as error:
-        message = f"cannot {doing} in {folder}: {explain(error)}"
+        message = f"cannot {doing} in {place}: {explain(error)}"
         raise StoreError(message) from error
 
 

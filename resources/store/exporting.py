@@ -29,13 +29,13 @@ def sorted_rows(dataset: lance.LanceDataset, spec: TableSpec) -> Iterator[pa.Rec
     Raises:
         StoreError: the table cannot be read.
     """
-    folder = Path(dataset.uri).parent
-    with store_errors(folder, f"read table {spec.name!r}"):
+    place = dataset.uri.rpartition("/")[0]
+    with store_errors(place, f"read table {spec.name!r}"):
         keys = dataset.to_table(columns=list(spec.key))
     order = pa.compute.sort_indices(keys, [(name, "ascending") for name in spec.key])
     for start in range(0, len(order), _SLICE_ROWS):
         places = order.slice(start, _SLICE_ROWS)
-        with store_errors(folder, f"read table {spec.name!r}"):
+        with store_errors(place, f"read table {spec.name!r}"):
             rows = dataset.take(places, columns=spec.schema.names).combine_chunks()
         yield from pa.Table.from_arrays(rows.columns, schema=spec.schema).to_batches()
 

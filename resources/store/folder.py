@@ -1,10 +1,8 @@
-"""The folder of a store: one Lance dataset a table, as LanceDB lays them out, and a record."""
+"""The tables of a store: one Lance dataset each, as LanceDB lays them out, and a record."""
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 import lance
@@ -15,6 +13,7 @@ from codelake.errors import StoreError
 from codelake.schemas import TableSpec
 from resources.store.errors import NO_INDEX, store_errors
 from resources.store.manifest import Manifest, has_manifest, read_manifest, write_manifest
+from resources.store.place import Place
 from resources.store.specs import SEARCHED, STORED, stored_schema
 from resources.store.words import add_words
 
@@ -31,24 +30,25 @@ _METADATA_CACHE_BYTES: Final = 64 << 20
 
 
 class StoreFolder:
-    """Opens and creates the tables in one folder.
+    """Opens and creates the tables in one place.
 
     Args:
-        path: the folder; it need not exist.
+        place: where they lie; nothing need be there.
         specs: the shapes wanted of the tables.
         migrations: steps from a table's older version to the next.
     """
 
     def __init__(
         self,
-        path: Path,
+        place: Place,
         specs: Mapping[str, TableSpec] = STORED,
         migrations: Mapping[tuple[str, int], Migration] = MIGRATIONS,
     ) -> None:
-        """Name the folder; nothing is read or written yet."""
-        self.path = path
+        """Name the place; nothing is read or written yet."""
+        self.place = place
         self.specs = specs
         self._migrations = migrations
+        self._is_known = False  # once there is a store, it is not looked for again
         self._session = Session(
             index_cache_size_bytes=_INDEX_CACHE_BYTES,
             metadata_cache_size_bytes=_METADATA_CACHE_BYTES,
@@ -56,8 +56,8 @@ class StoreFolder:
 
     @property
     def is_there(self) -> bool:
-        """Whether the folder holds a store."""
-        return has_manifest(self.path)
+        """Whether there is a store."""
+        return has_manifest(self.place)
 
     def create(self) -> None:
         """Create what is missing of the tables and bring older ones up to date.
@@ -65,9 +65,9 @@ class StoreFolder:
         Raises:
             StoreError: the folder cannot be written, or was written by a newer version.
         """
-        with store_errors(self.path, "create the store"):
-            self.path.mkdir(parents=True, exist_ok=True)
-        manifest = read_manifest(self.path) if self.is_there else Manifest()
+        with store_errors(self.place, "create the store"):
+            self.place.prepare()
+        manifest = read_manifest(self.place) if self.is_there else Manifest()
         self._refuse_newer(manifest)
         versions = dict(manifest.tables)
         for name, spec in self.specs.items():
@@ -78,10 +78,10 @@ class StoreFolder:
                 versions[name] = self._migrated(name, versions[name])
                 # Published states have the older shape, which no search reads any more.
                 manifest = write_manifest(
-                    self.path, replace(manifest, tables=dict(versions), published=())
+                    self.place, replace(manifest, tables=dict(versions), published=())
                 )
         if versions != manifest.tables:
-            write_manifest(self.path, replace(manifest, tables=versions))
+            write_manifest(self.place, replace(manifest, tables=versions))
 
     def manifest(self) -> Manifest:
         """Return the store's record, once its tables are known to have the shapes wanted.
@@ -89,12 +89,12 @@ class StoreFolder:
         Raises:
             StoreError: no store is there, or its tables have other versions.
         """
-        manifest = read_manifest(self.path)
+        manifest = read_manifest(self.place)
         self._refuse_newer(manifest)
         older = [n for n, spec in self.specs.items() if manifest.tables.get(n, 0) < spec.version]
         if older:
             message = (
-                f"the tables {', '.join(older)} in {self.path} were written by an older codelake: "
+                f"the tables {', '.join(older)} in {self.place} were written by an older codelake: "
                 "run `codelake index` once to bring them up to date"
             )
             raise StoreError(message)
@@ -102,11 +102,7 @@ class StoreFolder:
 
     def update(self, manifest: Manifest) -> Manifest:
         """Write ``manifest`` as the store's record."""
-        return write_manifest(self.path, manifest)
-
-    def location(self, table: str) -> Path:
-        """Return the folder of ``table``."""
-        return self.path / f"{table}.lance"
+        return write_manifest(self.place, manifest)
 
     def dataset(self, table: str, version: int | str | None = None) -> lance.LanceDataset:
         """Open ``table`` as it is now, or as it was at a version or tag.
@@ -114,15 +110,22 @@ class StoreFolder:
         Raises:
             StoreError: there is no such table or it cannot be opened.
         """
-        if not self.is_there:
-            raise StoreError(NO_INDEX.format(folder=self.path))
-        with store_errors(self.path, f"open table {table!r}"):
-            return lance.dataset(str(self.location(table)), version=version, session=self._session)
+        self._is_known = self._is_known or self.is_there
+        if not self._is_known:
+            raise StoreError(NO_INDEX.format(place=self.place))
+        with store_errors(self.place, f"open table {table!r}"):
+            return lance.dataset(
+                self.place.table(table),
+                version=version,
+                session=self._session,
+                storage_options=self.place.options,
+            )
 
     def empty(self, table: str, *, is_damaged: bool) -> None:
         """Leave ``table`` without rows; a damaged one is thrown away and created anew."""
         if is_damaged:
-            shutil.rmtree(self.location(table), ignore_errors=True)
+            with store_errors(self.place, f"remove table {table!r}"):
+                self.place.remove(table)
             self._create_table(self.specs[table])
         else:
             dataset = self.dataset(table)
@@ -132,30 +135,31 @@ class StoreFolder:
 
     def _create_table(self, spec: TableSpec) -> None:
         """Create a table the record does not name; one that is there was left by a killed run."""
-        place = str(self.location(spec.name))
-        with store_errors(self.path, f"create table {spec.name!r}"):
+        there, options = self.place.table(spec.name), self.place.options
+        with store_errors(self.place, f"create table {spec.name!r}"):
             try:
-                rows, mode = lance.dataset(place).count_rows(), "overwrite"
+                rows = lance.dataset(there, storage_options=options).count_rows()
+                mode = "overwrite"
             except ValueError:  # what Lance raises where no dataset is
                 rows, mode = 0, "create"
             if rows:
                 message = (
-                    f"{place} has {rows} rows, but {self.path} has no record of it: "
+                    f"{there} has {rows} rows, but {self.place} has no record of it: "
                     "move the folder away, or delete it and index again"
                 )
                 raise StoreError(message)
             empty = pa.Table.from_batches([], schema=stored_schema(spec))
-            lance.write_dataset(empty, place, mode=mode)
+            lance.write_dataset(empty, there, mode=mode, storage_options=options)
 
     def _migrated(self, table: str, version: int) -> int:
         step = self._migrations.get((table, version))
         if step is None:
             message = (
-                f"table {table!r} in {self.path} has version {version} and cannot be brought to "
+                f"table {table!r} in {self.place} has version {version} and cannot be brought to "
                 f"version {self.specs[table].version}: delete the folder and index again"
             )
             raise StoreError(message)
-        with store_errors(self.path, f"bring table {table!r} to version {version + 1}"):
+        with store_errors(self.place, f"bring table {table!r} to version {version + 1}"):
             step(self.dataset(table))
         return version + 1
 
@@ -167,7 +171,7 @@ class StoreFolder:
         ]
         if newer:
             message = (
-                f"the tables {', '.join(newer)} in {self.path} were written by a newer codelake: "
+                f"the tables {', '.join(newer)} in {self.place} were written by a newer codelake: "
                 "upgrade, or delete the folder and index again"
             )
             raise StoreError(message)

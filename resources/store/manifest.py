@@ -1,14 +1,13 @@
 """What a store says of itself: the version of each table and the model that searches use."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 from codelake.errors import StoreError
 from resources.store.errors import NO_INDEX, store_errors
+from resources.store.place import ChangedError, Place
 
 FILE: Final = "codelake.json"
 
@@ -59,24 +58,44 @@ class Manifest:
         return tuple(model for model in (self.next_model_id, self.model_id) if model)
 
 
-def has_manifest(folder: Path) -> bool:
-    """Tell whether there is a store in ``folder``."""
-    return (folder / FILE).is_file()
+def has_manifest(place: Place) -> bool:
+    """Tell whether there is a store in ``place``."""
+    with store_errors(place, "look for the store's record"):
+        return place.has(FILE)
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read the record of the store in ``folder``.
+def read_manifest(place: Place) -> Manifest:
+    """Read the record of the store in ``place``.
 
     Raises:
         StoreError: no store is there, or its record cannot be read.
     """
-    try:
-        data = (folder / FILE).read_bytes()
-    except FileNotFoundError:
-        raise StoreError(NO_INDEX.format(folder=folder)) from None
-    except OSError as error:
-        message = f"cannot read {folder / FILE}: {error}"
-        raise StoreError(message) from error
+    with store_errors(place, "read the store's record"):
+        found = place.read(FILE)
+    if found is None:
+        raise StoreError(NO_INDEX.format(place=place))
+    return _parse(place, found.data)
+
+
+def write_manifest(place: Place, manifest: Manifest) -> Manifest:
+    """Put ``manifest`` in place of the record it was made of, in one step, and return it.
+
+    Raises:
+        StoreError: the record is not any more what ``manifest`` was made of.
+    """
+    written = replace(manifest, revision=manifest.revision + 1)
+    data = json.dumps(asdict(written), indent=1).encode()
+    with store_errors(place, "write the store's record"):
+        seen = place.read(FILE)
+        revision = _parse(place, seen.data).revision if seen else 0
+        if revision != manifest.revision:
+            message = f"{FILE} was written by another process meanwhile; run again after that"
+            raise ChangedError(message)
+        place.exchange(FILE, data, seen)
+    return written
+
+
+def _parse(place: Place, data: bytes) -> Manifest:
     try:
         values = json.loads(data)
         states = tuple(Published(**state) for state in values.pop("published", ()))
@@ -84,20 +103,7 @@ def read_manifest(folder: Path) -> Manifest:
         return Manifest(**values, tables=tables, published=states)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         message = (
-            f"{folder / FILE} is not a record this version understands ({error}); it was damaged "
+            f"{place}/{FILE} is not a record this version understands ({error}); it was damaged "
             "or written by a newer codelake: upgrade, or delete the folder and index again"
         )
         raise StoreError(message) from error
-
-
-def write_manifest(folder: Path, manifest: Manifest) -> Manifest:
-    """Put ``manifest`` in place of the record in ``folder``, in one step, and return it."""
-    written = replace(manifest, revision=manifest.revision + 1)
-    partial = folder / (FILE + ".partial")
-    with store_errors(folder, "write the store's record"):
-        with partial.open("w", encoding="utf-8") as file:
-            json.dump(asdict(written), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(folder / FILE)
-    return written

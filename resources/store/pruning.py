@@ -1,13 +1,13 @@
 """Forget vectors that no row has had for some time; until then a text that comes back is free."""
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from resources.store.folder import StoreFolder
+from resources.store.place import Content
 from resources.store.rows import commit_replacement, joined_key
 from resources.store.specs import IDENTITY, SEARCHED
 
@@ -32,7 +32,8 @@ def prune(folder: StoreFolder, keep: timedelta, now: datetime | None = None) -> 
         now: the time; the clock's by default.
     """
     now = (now or datetime.now(UTC)).replace(microsecond=0)
-    known = _read(folder.path / FILE)
+    seen = folder.place.read(FILE)
+    known = _read(seen)
     looked = (known.schema.metadata or {}).get(_LOOKED)
     if looked and now - datetime.fromisoformat(looked.decode()) < _EVERY:
         return 0
@@ -44,7 +45,7 @@ def prune(folder: StoreFolder, keep: timedelta, now: datetime | None = None) -> 
     deleted = commit_replacement(folder.dataset(_TABLE), gone, [])
     schema = _schema().with_metadata({_LOOKED: now.isoformat().encode()})
     left = pa.table([unused["key"], since], schema).filter(pc.invert(is_old))
-    _write(folder.path / FILE, left)
+    folder.place.exchange(FILE, _written(left), seen)
     return deleted
 
 
@@ -67,17 +68,19 @@ def _schema() -> pa.Schema:
     return pa.schema([("key", pa.string()), ("since", _SINCE)])
 
 
-def _read(place: Path) -> pa.Table:
+def _read(found: Content | None) -> pa.Table:
     try:
-        with pa.OSFile(str(place)) as file, pa.ipc.open_file(file) as reader:
-            found = reader.read_all()
-    except (OSError, pa.ArrowException):  # never written, or damaged: a look more is all it costs
-        return _schema().empty_table()
-    return found if found.schema.names == _schema().names else _schema().empty_table()
+        if found is not None:
+            kept = pa.ipc.open_file(found.data).read_all()
+            if kept.schema.names == _schema().names:
+                return kept
+    except pa.ArrowException:
+        pass  # damaged: a look more is all it costs
+    return _schema().empty_table()
 
 
-def _write(place: Path, table: pa.Table) -> None:
-    partial = place.with_suffix(".partial")
-    with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+def _written(table: pa.Table) -> bytes:
+    file = pa.BufferOutputStream()
+    with pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table)
-    partial.replace(place)
+    return bytes(file.getvalue())

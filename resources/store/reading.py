@@ -13,6 +13,7 @@ from resources.store import exporting, sql, vectors, verifying, versions
 from resources.store.errors import store_errors
 from resources.store.folder import StoreFolder
 from resources.store.manifest import Manifest, Published
+from resources.store.place import FolderPlace, Place
 from resources.store.predicates import all_of, is_one_of
 from resources.store.resident import RESIDENT_ROWS
 from resources.store.search_tables import LanceTables
@@ -21,16 +22,16 @@ from resources.store.states import Found, find_state
 
 
 class StoreReader:
-    """All tables of one folder, to be read. Nothing is opened before it is needed."""
+    """All tables of one store, to be read. Nothing is opened before it is needed."""
 
-    def __init__(self, path: Path) -> None:
-        """Name the folder of the store."""
-        self.path = path
-        self._folder = StoreFolder(path)
+    def __init__(self, place: Place | Path) -> None:
+        """Name the store: a folder, or another place."""
+        self.place: Place = FolderPlace(place) if isinstance(place, Path) else place
+        self._folder = StoreFolder(self.place)
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a store in the folder."""
+        """Whether there is a store."""
         return self._folder.is_there
 
     def models(self) -> Manifest:
@@ -57,14 +58,14 @@ class StoreReader:
         }
         model_id = state.model_id if state else manifest.model_id
         return LanceTables(
-            self.path, datasets, self._folder.specs, model_id, resident_rows=resident_rows
+            self.place, datasets, self._folder.specs, model_id, resident_rows=resident_rows
         )
 
     def repositories(self, state: Published | None = None) -> list[dict[str, str]]:
         """Return the rows of the repositories table by name, now or in a published state."""
         version = state.tables["repositories"] if state else None
         dataset = self._folder.dataset("repositories", version)
-        with store_errors(self.path, "read table 'repositories'"):
+        with store_errors(self.place, "read table 'repositories'"):
             rows: list[dict[str, str]] = dataset.to_table().to_pylist()
         return sorted(rows, key=lambda row: row["repository"])
 
@@ -103,7 +104,7 @@ class StoreReader:
             if values is not None
         ]
         dataset = self._folder.dataset(table)
-        with store_errors(self.path, f"read table {table!r}"):
+        with store_errors(self.place, f"read table {table!r}"):
             for batch in dataset.to_batches(columns=schema.names, filter=all_of(conditions)):
                 yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
@@ -113,12 +114,12 @@ class StoreReader:
         """Return for each text hash whether its vector is kept, and the vectors (else zeros)."""
         dimension = self.dimension(model_id)
         dataset = self._folder.dataset("embeddings")
-        with store_errors(self.path, "read table 'embeddings'"):
+        with store_errors(self.place, "read table 'embeddings'"):
             return vectors.look_up(dataset, model_id, hashes, dimension)
 
     def pending(self, model_id: str) -> Iterator[tuple[str, str]]:
         """Yield the hash and text of each stored text without a kept vector of the model, once."""
-        with store_errors(self.path, "read what is to be embedded"):
+        with store_errors(self.place, "read what is to be embedded"):
             yield from vectors.pending_texts(*self._pending_tables(), model_id)
 
     def dimension(self, model_id: str) -> int:
@@ -127,12 +128,12 @@ class StoreReader:
 
     def pending_count(self, model_id: str) -> int:
         """Return the number of texts that :meth:`pending` would yield."""
-        with store_errors(self.path, "read what is to be embedded"):
+        with store_errors(self.place, "read what is to be embedded"):
             return len(vectors.pending_hashes(*self._pending_tables(), model_id))
 
     def waiting_rows(self, model_id: str) -> dict[str, int]:
         """Return, by repository, how many rows wait for a vector of the model."""
-        with store_errors(self.path, "read what is to be embedded"):
+        with store_errors(self.place, "read what is to be embedded"):
             return vectors.waiting_rows(self._pending_tables()[0], model_id)
 
     def summary(self) -> dict[str, int]:
@@ -164,7 +165,7 @@ class StoreReader:
     def _present_tables(self) -> LanceTables:
         datasets = {name: self._folder.dataset(name) for name in SEARCHED}
         return LanceTables(
-            self.path, datasets, self._folder.specs, self._folder.manifest().model_id
+            self.place, datasets, self._folder.specs, self._folder.manifest().model_id
         )
 
     def _pending_tables(self) -> tuple[list[lance.LanceDataset], lance.LanceDataset]:

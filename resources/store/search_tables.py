@@ -1,7 +1,6 @@
 """The tables as a search reads them: filters first, then the best, ties by row id."""
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import lance
@@ -40,7 +39,7 @@ class LanceTables:
     """``chunks`` and ``symbols`` at one moment; later writes are not seen.
 
     Args:
-        folder: the store, for messages.
+        place: the store, for messages.
         datasets: the tables.
         specs: their shapes.
         model_id: the model whose vectors searches use.
@@ -49,7 +48,7 @@ class LanceTables:
 
     def __init__(
         self,
-        folder: Path,
+        place: object,
         datasets: Mapping[str, lance.LanceDataset],
         specs: Mapping[str, TableSpec],
         model_id: str,
@@ -58,7 +57,7 @@ class LanceTables:
     ) -> None:
         """Take the open tables."""
         self.model_id = model_id
-        self._folder = folder
+        self._place = place
         self._datasets = datasets
         self._specs = specs
         # Lance makes a schema anew each time it is asked: half a millisecond.
@@ -284,14 +283,14 @@ class LanceTables:
         models = self._models[table]
         if models and model_id not in models:
             message = (
-                f"the vectors in {self._folder} are of model {', '.join(models)}, the question's "
+                f"the vectors in {self._place} are of model {', '.join(models)}, the question's "
                 f"is of {model_id}: search with that embedder, or index again with this one"
             )
             raise StoreError(message)
         return models.get(model_id)
 
     def _read(self, table: str, **options: Any) -> pa.Table:  # noqa: ANN401 - Lance's own options
-        with store_errors(self._folder, f"search table {table!r}"):
+        with store_errors(self._place, f"search table {table!r}"):
             return self._datasets[table].to_table(**options)
 
 

@@ -30,7 +30,7 @@ def query(folder: StoreFolder, statement: str) -> pa.Table:
     connection = duckdb.connect(config={"enable_external_access": False})
     try:
         for table in folder.specs:
-            connection.register(table, _Readable(folder.dataset(table)))
+            connection.register(table, _Readable(folder.dataset(table), folder.place.options))
         kinds = [asked.type.name for asked in connection.extract_statements(statement)]
         if len(kinds) != 1 or kinds[0] not in _ASKING:
             told = ", ".join(kinds) or "nothing"
@@ -57,8 +57,8 @@ def _told_apart(names: list[str]) -> list[str]:
 class _Readable(lance.LanceDataset):
     """A table without the store's own columns; DuckDB has no type for half floats."""
 
-    def __init__(self, dataset: lance.LanceDataset) -> None:
-        super().__init__(dataset.uri, version=dataset.version)
+    def __init__(self, dataset: lance.LanceDataset, options: dict[str, str]) -> None:
+        super().__init__(dataset.uri, version=dataset.version, storage_options=options)
 
     @property
     def schema(self) -> pa.Schema:

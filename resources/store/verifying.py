@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import lance
@@ -78,7 +77,7 @@ def _problems(folder: StoreFolder, state: Published | None) -> Iterator[Problem]
     for table in folder.specs:
         try:
             dataset = folder.dataset(table)
-            missing = list(_missing_files(table, dataset))
+            missing = list(_missing_files(folder, table, dataset))
             yield from missing
             if not missing:
                 scope = _scope(folder, table, dataset, state)
@@ -102,10 +101,11 @@ def _scope(
     return Scope.since(folder.dataset(table, state.tables[table]), dataset)
 
 
-def _missing_files(table: str, dataset: lance.LanceDataset) -> Iterator[Problem]:
+def _missing_files(
+    folder: StoreFolder, table: str, dataset: lance.LanceDataset
+) -> Iterator[Problem]:
     tracked = dataset.tracked_files(min_version=dataset.version).read_all()
-    root = Path(dataset.uri)
-    gone = sorted({path for path in tracked["path"].to_pylist() if not (root / path).exists()})
+    gone = folder.place.missing(table, tracked["path"].to_pylist())
     if gone:
         detail = f"files of the table are gone: {_some(gone)}"
         yield Problem(table, "missing-file", len(gone), detail)

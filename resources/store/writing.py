@@ -16,6 +16,7 @@ from codelake.schemas import EMBEDDINGS
 from resources.store import indexes, pruning, rows, vectors, verifying, versions
 from resources.store.errors import store_errors
 from resources.store.lock import WriterLock
+from resources.store.place import Place
 from resources.store.reading import StoreReader
 from resources.store.rows import Replaced
 from resources.store.specs import (
@@ -34,16 +35,16 @@ RETENTION: Final = timedelta(hours=1)
 
 
 class LanceStore(StoreReader):
-    """All tables of one folder, to be read and written.
+    """All tables of one store, to be read and written.
 
     Reading needs no lock. A write takes the writer's lock; a run takes it once around all of its
     writes with :meth:`writing`.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Name the folder of the store; it is created by the first write."""
-        super().__init__(path)
-        self._lock = WriterLock(path, self._prepare)
+    def __init__(self, place: Place | Path) -> None:
+        """Name the store; it is created by the first write."""
+        super().__init__(place)
+        self._lock = WriterLock(self.place, self.place.latch(), self._prepare)
         self._one_at_a_time = threading.RLock()
 
     @contextmanager
@@ -65,6 +66,7 @@ class LanceStore(StoreReader):
     def _turn(self) -> Iterator[None]:
         """Write, while no other thread of this process does."""
         with self.writing(), self._one_at_a_time:
+            self._lock.check()
             yield
 
     def replace_rows(
@@ -97,7 +99,7 @@ class LanceStore(StoreReader):
                 given_spec(table), IDENTITY[table], lambda b: self._stored(table, b, dataset.schema)
             )
             try:
-                with store_errors(self.path, f"write to table {table!r}"):
+                with store_errors(self.place, f"write to table {table!r}"):
                     new = rows.write_rows(dataset, iter(batches), checked)
                     written = checked.keys()
                     gone = [
@@ -105,6 +107,7 @@ class LanceStore(StoreReader):
                         rows.find_rows(dataset, IDENTITY[table], _keys(delete_ids)),
                         rows.find_repositories(dataset, delete_repositories),
                     ]
+                    self._lock.check()
                     deleted = rows.commit_replacement(dataset, np.concatenate(gone), new)
             except StoreError:
                 if checked.problem is not None:
@@ -123,7 +126,7 @@ class LanceStore(StoreReader):
         Raises:
             StoreError: the model was used before with another dimension.
         """
-        with self._turn(), store_errors(self.path, "add a model"):
+        with self._turn(), store_errors(self.place, "add a model"):
             for table in SEARCHED:
                 dataset = self._folder.dataset(table)
                 known = vector_models(dataset.schema).get(model_id)
@@ -149,7 +152,7 @@ class LanceStore(StoreReader):
         Returns:
             Whether every row has one.
         """
-        with self._turn(), store_errors(self.path, "switch to a model"):
+        with self._turn(), store_errors(self.place, "switch to a model"):
             if any(set(self.coverage(table)) - {model_id} for table in SEARCHED):
                 return False
             manifest = self._folder.manifest()
@@ -180,7 +183,7 @@ class LanceStore(StoreReader):
         with self._turn():
             vectors.check_vectors(table, vector_models(self._folder.dataset("chunks").schema))
             dataset = self._folder.dataset("embeddings")
-            with store_errors(self.path, "write to table 'embeddings'"):
+            with store_errors(self.place, "write to table 'embeddings'"):
                 fresh = (table if are_new else vectors.not_kept(table, dataset)).to_batches()
                 checked = rows.CheckedRows(EMBEDDINGS, IDENTITY["embeddings"], lambda b: b)
                 new = rows.write_rows(dataset, iter(fresh), checked)
@@ -189,14 +192,14 @@ class LanceStore(StoreReader):
 
     def fill_vectors(self, table: str, model_id: str) -> int:
         """Copy kept vectors into the rows that lack them, in one commit; return how many did."""
-        with self._turn(), store_errors(self.path, f"fill vectors into table {table!r}"):
+        with self._turn(), store_errors(self.place, f"fill vectors into table {table!r}"):
             return vectors.fill(self._folder.dataset(table), model_id, self.known_vectors)
 
     def index_new_rows(self) -> None:
         """Let the indexes cover all rows; they are found without, only slower."""
         with self._turn():
             for table in self._folder.specs:
-                with store_errors(self.path, f"index table {table!r}"):
+                with store_errors(self.place, f"index table {table!r}"):
                     indexes.ensure_indexes(table, self._folder.dataset(table))
                     indexes.cover_new_rows(self._folder.dataset(table))
 
@@ -215,19 +218,19 @@ class LanceStore(StoreReader):
         freed = 0
         with self._turn():
             for table in self._folder.specs:
-                with store_errors(self.path, f"optimize table {table!r}"):
+                with store_errors(self.place, f"optimize table {table!r}"):
                     indexes.compact(self._folder.dataset(table))
                     if table in SEARCHED:
                         indexes.ensure_vector_indexes(self._folder.dataset(table), vector_rows)
             self.index_new_rows()
             for table in self._folder.specs:
-                with store_errors(self.path, f"forget old versions of table {table!r}"):
+                with store_errors(self.place, f"forget old versions of table {table!r}"):
                     freed += indexes.drop_old_versions(self._folder.dataset(table), retention)
         return freed
 
     def prune_vectors(self, keep: timedelta, *, now: datetime | None = None) -> int:
         """Forget vectors that no row has had for ``keep``; return how many. See :mod:`.pruning`."""
-        with self._turn(), store_errors(self.path, "forget unused vectors"):
+        with self._turn(), store_errors(self.place, "forget unused vectors"):
             return pruning.prune(self._folder, keep, now)
 
     def publish(self, name: str, *, keep: int = versions.KEPT) -> None:
@@ -235,7 +238,7 @@ class LanceStore(StoreReader):
 
         Until a state is published for the first time, searches see every write.
         """
-        with self._turn(), store_errors(self.path, f"publish state {name!r}"):
+        with self._turn(), store_errors(self.place, f"publish state {name!r}"):
             versions.publish(self._folder, name, keep=keep)
 
     def publish_sound(self, name: str, *, keep: int = versions.KEPT) -> list[verifying.Problem]:
@@ -255,7 +258,7 @@ class LanceStore(StoreReader):
         Raises:
             UsageError: there is no such state.
         """
-        with self._turn(), store_errors(self.path, f"go back to state {name!r}"):
+        with self._turn(), store_errors(self.place, f"go back to state {name!r}"):
             versions.rollback(self._folder, name)
 
     def rebuild(self) -> list[str]:
@@ -273,12 +276,12 @@ class LanceStore(StoreReader):
         is_new = not self._folder.is_there
         self._folder.create()
         if is_new:
-            with store_errors(self.path, "create the indexes"):
+            with store_errors(self.place, "create the indexes"):
                 for table in self._folder.specs:
                     indexes.ensure_indexes(table, self._folder.dataset(table))
         begun, _, name = self._folder.manifest().unfinished.partition(" ")
         if begun == versions.ROLLBACK:
-            with store_errors(self.path, f"go back to state {name!r}"):
+            with store_errors(self.place, f"go back to state {name!r}"):
                 versions.rollback(self._folder, name)
         elif begun:
             self._rebuild()
@@ -290,7 +293,7 @@ class LanceStore(StoreReader):
         for table in self._folder.specs:
             if table == "embeddings" and table not in damaged:
                 continue
-            with store_errors(self.path, f"empty table {table!r}"):
+            with store_errors(self.place, f"empty table {table!r}"):
                 self._folder.empty(table, is_damaged=table in damaged)
                 indexes.ensure_indexes(table, self._folder.dataset(table))
         self._folder.update(replace(manifest, unfinished=""))
