@@ -9,8 +9,9 @@ import tomllib
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
+from codelake.bucket_settings import BUCKET_URL, S3Settings
 from codelake.errors import UsageError
 from codelake.settings_problems import explain_problem
 from codelake.source_settings import Section, SourceSettings
@@ -210,7 +211,10 @@ class UpkeepSettings(Section):
 class Settings(Section):
     """Everything ``codelake.toml`` may say; each section has a default."""
 
-    store: str = Field(".codelake", min_length=1, description="folder of the tables")
+    store: str = Field(
+        ".codelake", min_length=1, description="folder of the tables, or s3://BUCKET/PREFIX"
+    )
+    s3: S3Settings = S3Settings()
     sources: SourceSettings = SourceSettings()
     files: FileSettings = FileSettings()
     chunking: ChunkSettings = ChunkSettings()
@@ -220,6 +224,14 @@ class Settings(Section):
     run: RunSettings = RunSettings()
     watch: WatchSettings = WatchSettings()
     upkeep: UpkeepSettings = UpkeepSettings()
+
+    @field_validator("store")
+    @classmethod
+    def _check_store(cls, store: str) -> str:
+        if "://" in store and not BUCKET_URL.fullmatch(store):
+            message = f"{store!r} is no place of a store: give a folder, or s3://BUCKET/PREFIX"
+            raise ValueError(message)
+        return store.rstrip("/") if store.startswith("s3://") else store
 
 
 def parse_settings(text: str, *, origin: str = "codelake.toml") -> Settings:

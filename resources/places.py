@@ -2,8 +2,12 @@
 
 import os
 from pathlib import Path
+from typing import Final
 
+from codelake.bucket_settings import BUCKET_URL
 from codelake.settings import Settings
+
+_WORK: Final = ".codelake"  # for the store of no settings, too
 
 
 def expand_home(place: str) -> Path:
@@ -12,10 +16,20 @@ def expand_home(place: str) -> Path:
 
 
 def store_place(store: str) -> str:
-    """Return where a store lies, whatever folder this process goes to."""
-    return str(expand_home(store).absolute())
+    """Return where a store lies, whatever folder this process goes to: a folder or a bucket."""
+    return store if is_bucket(store) else str(expand_home(store).absolute())
+
+
+def is_bucket(store: str) -> bool:
+    """Tell whether a store lies in a bucket."""
+    return BUCKET_URL.fullmatch(store) is not None
 
 
 def work_folder(settings: Settings) -> Path:
-    """Return the folder for what is no table: mirrors, stage tables, Dagster's record."""
-    return expand_home(settings.store).absolute()
+    """Return the folder on this machine for what is no table: that of the store if it has one."""
+    found = BUCKET_URL.fullmatch(settings.store)
+    if found is None:
+        return expand_home(settings.store).absolute()
+    if settings.s3.folder:
+        return expand_home(settings.s3.folder).absolute()
+    return Path(_WORK, found["bucket"], *found["prefix"].split("/")).absolute()

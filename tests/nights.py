@@ -10,6 +10,7 @@ from pipelines.running import run_index
 from pipelines.summary import Summary
 from resources.configuration import Configuration
 from resources.store import LanceStore
+from resources.store.place import Place
 
 _GIT = ("git", "-c", "user.name=sample", "-c", "user.email=sample@example.invalid")
 
@@ -35,12 +36,14 @@ def commit(folder: Path, files: dict[str, str] | None = None, message: str = "ch
     git(folder, "commit", "-q", "--allow-empty", "-m", message)
 
 
-def night(store: Path, *sources: Path | str, is_dry: bool = False, **changes: object) -> Summary:
+def night(
+    store: Path | str, *sources: Path | str, is_dry: bool = False, **changes: object
+) -> Summary:
     """Index ``sources`` into ``store``; settings are given with ``__`` between their parts."""
     return run_index(configured(store, *sources, **changes), is_dry=is_dry)
 
 
-def configured(store: Path, *sources: Path | str, **changes: object) -> Configuration:
+def configured(store: Path | str, *sources: Path | str, **changes: object) -> Configuration:
     """Return the settings of :func:`night` as the job takes them."""
     dotted: dict[str, object] = {key.replace("__", "."): value for key, value in changes.items()}
     dotted.setdefault("embedding.embedder", "hash")
@@ -52,7 +55,7 @@ def configured(store: Path, *sources: Path | str, **changes: object) -> Configur
     return Configuration(store=str(store), changes=json.dumps(dotted))
 
 
-def rows(store: Path, table: str) -> list[dict[str, Any]]:
+def rows(store: Path | Place, table: str) -> list[dict[str, Any]]:
     """Return the rows of a stored table, sorted by everything in them."""
     found = LanceStore(store).read(table).to_pylist()
     return sorted(found, key=lambda row: json.dumps(row, sort_keys=True))

@@ -15,8 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from codelake.bucket_settings import S3Settings
 from codelake.schemas import CHUNKS, SYMBOLS
 from resources.store import LanceStore
+from resources.store.bucket import BucketPlace
 from tests.stored_rows import (
     DIMENSION,
     batches,
@@ -34,7 +36,8 @@ _KILLS = 20
 _SOAK_KILLS = 300
 _FILES = 30
 _MODELS = ("words/4", "other/4")
-_MOST_SECONDS = 0.08  # longer than any step takes
+_MOST_SECONDS = 0.08  # longer than any step takes in a folder
+_MOST_WAIT = 60  # seconds, for the lock of who was killed in a bucket
 
 
 def state(number: int) -> tuple[list[dict[str, object]], list[dict[str, object]], list[str]]:
@@ -49,7 +52,7 @@ def run(store: LanceStore, number: int, step: Callable[[], None] = lambda: None)
     """Bring the store to state ``number`` as a run does: rows, ledger, vectors, upkeep."""
     model_id = _MODELS[number % len(_MODELS)]
     chunks, symbols, paths = state(number)
-    with store.writing():
+    with store.writing(wait_seconds=_MOST_WAIT):
         for table, spec, rows in (("chunks", CHUNKS, chunks), ("symbols", SYMBOLS, symbols)):
             key = f"{table[:-1]}_id"
             ids = set(store.read(table, columns=[key])[key].to_pylist())
@@ -78,16 +81,26 @@ def run(store: LanceStore, number: int, step: Callable[[], None] = lambda: None)
         step()
 
 
-def killed_run(folder: Path, number: int, chance: random.Random) -> None:
+def opened(where: str) -> LanceStore:
+    """Open a store in a folder, or in a bucket that is given with how to reach it."""
+    url, _, settings = where.partition(" ")
+    if not settings:
+        return LanceStore(Path(where))
+    return LanceStore(BucketPlace(url, S3Settings.model_validate_json(settings)))
+
+
+def killed_run(
+    where: str, number: int, chance: random.Random, most_seconds: float = _MOST_SECONDS
+) -> None:
     """Run in a process of its own that is killed at a random moment after a random step."""
-    steps, seconds = chance.randrange(14), chance.random() * _MOST_SECONDS
-    command = [sys.executable, __file__, str(folder), str(number), str(steps), str(seconds)]
+    steps, seconds = chance.randrange(14), chance.random() * most_seconds
+    command = [sys.executable, __file__, where, str(number), str(steps), str(seconds)]
     environment = {**os.environ, "PYTHONPATH": str(_ROOT)}
     done = subprocess.run(command, check=False, cwd=_ROOT, env=environment)
     assert done.returncode in {-signal.SIGKILL, 0}
 
 
-def run_and_die(folder: Path, number: int, steps: int, seconds: float) -> None:
+def run_and_die(where: str, number: int, steps: int, seconds: float) -> None:
     """Run until ``seconds`` after step ``steps`` and be killed then."""
     left = steps
 
@@ -100,7 +113,7 @@ def run_and_die(folder: Path, number: int, steps: int, seconds: float) -> None:
         left -= 1
 
     step()
-    run(LanceStore(folder), number, step)
+    run(opened(where), number, step)
 
 
 def rows_of(store: LanceStore) -> dict[str, list[dict[str, object]]]:
@@ -112,11 +125,17 @@ def rows_of(store: LanceStore) -> dict[str, list[dict[str, object]]]:
     "kills", [_KILLS, pytest.param(_SOAK_KILLS, marks=pytest.mark.soak)], ids=["some", "many"]
 )
 def test_a_killed_run_is_finished_by_the_next(tmp_path: Path, kills: int) -> None:
+    kill_often(str(tmp_path / "store"), kills, tmp_path)
+
+
+def kill_often(
+    where: str, kills: int, tmp_path: Path, *, most_seconds: float = _MOST_SECONDS
+) -> None:
+    """Kill runs, and compare with a fresh store after every fifth."""
     chance = random.Random(kills)  # noqa: S311 - chance for a test
-    folder = tmp_path / "store"
     for number in range(kills):
-        killed_run(folder, number, chance)
-        store = LanceStore(folder)
+        killed_run(where, number, chance, most_seconds)
+        store = opened(where)
         if store.is_there:
             assert {p.kind for p in store.verify()} <= {
                 "missing-vector",
@@ -139,10 +158,10 @@ def test_a_killed_run_embeds_nothing_again(tmp_path: Path) -> None:
     run(store, 0)
     kept = store.summary()["embeddings"]
     chance = random.Random(7)  # noqa: S311 - chance for a test
-    killed_run(tmp_path, 0, chance)
+    killed_run(str(tmp_path), 0, chance)
     assert embed_all(store, _MODELS[0]) == 0
     assert store.summary()["embeddings"] == kept
 
 
 if __name__ == "__main__":
-    run_and_die(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
+    run_and_die(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

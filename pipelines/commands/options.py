@@ -60,7 +60,7 @@ def store_options(function: F) -> F:
         type=GIVEN,
         envvar="CODELAKE_STORE",
         metavar="DIR",
-        help="Folder of the tables (default: .codelake, or what the settings say).",
+        help="Folder of the tables or s3://BUCKET/PREFIX (default: .codelake, or by settings).",
     )(function)
 
 

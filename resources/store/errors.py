@@ -1,6 +1,7 @@
 """What the storage library raises, told as errors a person can act on."""
 
 import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +21,22 @@ _REPAIR: Final = (
 _SOURCE_PLACE: Final = re.compile(r",? *\S+\.rs:\d+:\d+")  # where Lance's own code raised it
 _NO_FOLDER: Final = frozenset({errno.EEXIST, errno.ENOTDIR, errno.ENOENT, errno.ENAMETOOLONG})
 
+# What a service may repeat of a request that it refuses.
+_KEYS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+
 _CAUSES: Final = (
+    (
+        ("nosuchbucket", "bucket does not exist"),
+        "there is no such bucket: make it first, or mend the name",
+    ),
+    (
+        ("accessdenied", "access denied", "invalidaccesskeyid", "signaturedoesnotmatch"),
+        f"the keys do not open it: check {_KEYS[0]}, {_KEYS[1]} and their rights",
+    ),
+    (
+        ("error sending request", "error trying to connect", "dns error"),
+        "the service cannot be reached: check s3.endpoint and the network",
+    ),
     (("no space left", "storage full", "disk quota"), "the disk is full: free some space"),
     (("permission denied", "read-only file"), "the folder cannot be written: check its rights"),
     (
@@ -53,12 +69,13 @@ def store_errors(place: object, doing: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, RuntimeError, pa.ArrowException) as error:
         message = f"cannot {doing} in {place}: {explain(error)}"
-        raise StoreError(message) from error
+        # Who records an error records what it came of, too.
+        raise StoreError(message) from (error if without_keys(str(error)) == str(error) else None)
 
 
 def explain(error: Exception) -> str:
     """Return one line that says what went wrong and what to do about it."""
-    text = _SOURCE_PLACE.sub("", " ".join(str(error).split()))
+    text = _SOURCE_PLACE.sub("", " ".join(without_keys(str(error)).split()))
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         text = f"No space left on device: {text}"
     if isinstance(error, OSError) and error.errno in _NO_FOLDER:  # Lance's errors have no number
@@ -67,4 +84,11 @@ def explain(error: Exception) -> str:
     for signs, advice in _CAUSES:
         if any(sign in lowered for sign in signs):
             return f"{advice} ({text})"
+    return text
+
+
+def without_keys(text: str) -> str:
+    """Return ``text`` without the keys of a bucket."""
+    for value in filter(None, map(os.environ.get, _KEYS)):
+        text = text.replace(value, "***")
     return text
