@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from assets.indexed_repository import asked_for
 from codelake.errors import UsageError
-from codelake.repositories import Repository, compare_repositories
+from codelake.repositories import Repository, compare_repositories, hold_back, is_below
 from codelake.settings import Settings
 from codelake.versions import rows_fingerprint
 from resources.addresses import is_url
@@ -61,7 +61,8 @@ def repositories(context: dg.AssetExecutionContext, configuration: Configuration
         is_live=settings.sources.untracked,
         elsewhere=elsewhere,
     )
-    table = asked_for(context, table)
+    roots = source_places(settings.sources)
+    table = asked_for(context, hold_back(table, roots, settings.sources.most_forgotten))
     return Stream(
         table.to_batches(), count_notes("", _STATUSES, Counter(table["status"].to_pylist()))
     )
@@ -89,7 +90,7 @@ def _judged(
     if settings.sources.prune:
         return stored, []
     roots = source_places(settings.sources)
-    outside = [row for row in stored.to_pylist() if not _is_below(row["source"], roots)]
+    outside = [row for row in stored.to_pylist() if not is_below(row["source"], roots)]
     failed = [row["repository"] for row in outside if row["status"] == "failed"]
     indexed = store.read("files", columns=["repository"], repositories=failed)["repository"]
     mistyped = set(failed).difference(indexed.to_pylist())
@@ -98,11 +99,6 @@ def _judged(
     is_here = pc.invert(pc.is_in(stored["repository"], value_set=vanished))
     names = {row["repository"] for row in kept}.difference(vanished.to_pylist())
     return stored.filter(is_here), sorted(names)
-
-
-def _is_below(source: str, roots: Collection[str]) -> bool:
-    """Say whether ``source`` is one of ``roots``, or a folder or a URL below one."""
-    return source in roots or any(source.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def _is_there(source: str) -> bool:

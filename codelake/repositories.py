@@ -10,6 +10,12 @@ import pyarrow as pa
 
 from codelake.schemas import REPOSITORIES
 
+_FEW: Final = 10  # repositories that a night may always forget
+_HELD_BACK: Final = (
+    "it is listed no more, nor are others, {gone} of {count} repositories: more than a night may "
+    "forget (sources.most_forgotten = {most:g}), so their rows are kept. See whether the list is "
+    "whole and the token still good; if they are gone, run once with sources.most_forgotten = 1"
+)
 _MARK_DIGITS: Final = 6  # of the hash that tells two places with one name apart
 
 
@@ -87,6 +93,37 @@ def compare_repositories(
     rows += [_gone(row, lost) for name, row in known.items() if name not in elsewhere]
     rows.sort(key=lambda row: row["repository"])
     return pa.Table.from_pylist(rows, schema=REPOSITORIES.schema)
+
+
+def hold_back(table: pa.Table, roots: Collection[str], most_forgotten: float) -> pa.Table:
+    """Return the table of a run that forgets no more at once than it may.
+
+    A list that got short is more often a token that lost its rights, or a disk that is not mounted,
+    than so many repositories deleted in a night. What a rule leaves out, and what lies in no
+    source any more, was left out by a person and is not counted.
+
+    Args:
+        table: as :func:`compare_repositories` makes it.
+        roots: where the sources lie.
+        most_forgotten: share of the repositories in them that may go in a night; a few always may.
+    """
+    rows = [row for row in table.to_pylist() if is_below(row["source"], roots)]
+    gone = [row for row in rows if row["status"] == "removed" and not row["reason"]]
+    count = sum(row["status"] != "skipped" for row in rows)
+    if len(gone) <= max(_FEW, most_forgotten * count):
+        return table
+    reason = _HELD_BACK.format(gone=len(gone), count=count, most=most_forgotten)
+    names = {row["repository"] for row in gone}
+    kept = [
+        {**row, "status": "failed", "reason": reason} if row["repository"] in names else row
+        for row in table.to_pylist()
+    ]
+    return pa.Table.from_pylist(kept, schema=REPOSITORIES.schema)
+
+
+def is_below(source: str, roots: Collection[str]) -> bool:
+    """Say whether ``source`` is one of ``roots``, or a folder or a URL below one."""
+    return source in roots or any(source.startswith(f"{root.rstrip('/')}/") for root in roots)
 
 
 def _held_names(

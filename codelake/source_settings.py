@@ -50,6 +50,13 @@ class SourceSettings(Section):
     prune: bool = Field(
         default=True, description="forget stored repositories that no source holds any more"
     )
+    most_forgotten: float = Field(
+        0.2,
+        ge=0,
+        le=1,
+        description="share of the repositories in the sources that one night may forget, more than "
+        "ten of them; a list that got shorter than that removes nothing and is told",
+    )
     untracked: bool = Field(
         default=False,
         description="index the working tree with untracked files that are not ignored, "

@@ -1,8 +1,11 @@
 """What was found, compared with what is stored: changed, unchanged, gone or kept."""
 
-import pyarrow as pa
+from dataclasses import replace
 
-from codelake.repositories import Repository, compare_repositories
+import pyarrow as pa
+import pytest
+
+from codelake.repositories import Repository, compare_repositories, hold_back
 from codelake.schemas import REPOSITORIES
 
 
@@ -91,3 +94,55 @@ def test_a_row_gives_its_repository_back() -> None:
         "/org/app",
         "",
     )
+
+
+def _listed(count: int) -> pa.Table:
+    return compare_repositories(_found(count), REPOSITORIES.table(), "f")
+
+
+def _found(count: int) -> list[Repository]:
+    places = [(f"acme/{number}", f"https://forge/acme/{number}") for number in range(count)]
+    return [Repository(name, source, f"/mirrors/{name}", "c") for name, source in places]
+
+
+def _held(stored: pa.Table, left: int, most: float, root: str = "https://forge/acme") -> set[str]:
+    table = hold_back(compare_repositories(_found(left), stored, "f"), [root], most)
+    assert table.schema == REPOSITORIES.schema
+    return set(table["status"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("stored", "left", "most", "statuses"),
+    [
+        (100, 80, 0.2, {"unchanged", "removed"}),
+        (100, 79, 0.2, {"unchanged", "failed"}),
+        (100, 79, 1.0, {"unchanged", "removed"}),
+        (11, 1, 0.2, {"unchanged", "removed"}),
+        (11, 0, 0.2, {"failed"}),
+        (50, 50, 0.0, {"unchanged"}),
+    ],
+    ids=["as-many-as-may", "one-more", "accepted", "few", "none-left", "none-gone"],
+)
+def test_a_list_that_got_much_shorter_removes_nothing(
+    stored: int, left: int, most: float, statuses: set[str]
+) -> None:
+    assert _held(_listed(stored), left, most) == statuses
+
+
+def test_what_a_person_left_out_is_not_held_back() -> None:
+    stored = _listed(50)
+    assert _held(stored, 0, 0.2, root="https://forge/other") == {"removed"}, "no source any more"
+    found = [replace(one, status="skipped", reason="a rule") for one in _found(50)]
+    table = compare_repositories(found, stored, "f")
+    assert hold_back(table, ["https://forge/acme"], 0.2) == table
+
+
+def test_what_was_held_back_says_why_and_comes_back_as_it_was() -> None:
+    stored = _listed(50)
+    table = hold_back(compare_repositories([], stored, "f"), ["https://forge/acme"], 0.2)
+    (reason,) = set(table["reason"].to_pylist())
+    assert "50 of 50 repositories" in reason
+    assert "sources.most_forgotten = 1" in reason
+    again = hold_back(compare_repositories([], table, "f"), ["https://forge/acme"], 0.2)
+    assert again == table
+    assert _held(table, 50, 0.2) == {"unchanged"}
