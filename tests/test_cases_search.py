@@ -33,7 +33,7 @@ QUERIES = load(RANKING / "queries.json")
 def corpus(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[str, LanceTables, Embedder | None]:
-    embedders: dict[str, Embedder | None] = {"none": None, "hash": HashEmbedder(64)}
+    embedders: dict[str, Embedder | None] = {"none": None, "hash": HashEmbedder(256)}
     if request.param == "minilm":
         embedders["minilm"] = open_embedder(EmbeddingSettings())
     embedder = embedders[request.param]
