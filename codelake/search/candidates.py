@@ -1,6 +1,6 @@
 """Rows that may answer a question, with what each ranking says about them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -108,34 +108,40 @@ def _flags(marks: tuple[bool, ...]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
-    """Where candidates are looked for, and how many rows each ranking gives.
+class Rankings:
+    """What the tables say to a question, by table: rows with their score.
 
     Args:
-        by_words: whether words and names are looked up too.
+        nearest: the rows nearest to its vector, where it has one.
+        words: the rows with its words, where they are looked up.
+    """
+
+    nearest: dict[str, pa.Table]
+    words: dict[str, pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Where candidates are read, and how many rows each ranking gave.
+
+    Args:
         names: the tables.
     """
 
     tables: SearchTables
     filters: Filters
     depth: int
-    by_words: bool = True
     names: tuple[str, ...] = ("chunks", "symbols")
 
-    def find(
-        self, question: Question, nearest: Mapping[str, pa.Table]
-    ) -> tuple[list[Candidate], bool]:
-        """Return the rows some ranking names, and whether any ranking has more to give.
-
-        ``nearest`` holds, by table, the rows nearest to the question's vector.
-        """
+    def find(self, question: Question, rankings: Rankings) -> tuple[list[Candidate], bool]:
+        """Return the rows some ranking names, and whether any ranking has more to give."""
         found: list[Candidate] = []
         has_more = False
         for table in self.names:
-            dense = _scaled(table, nearest[table]) if table in nearest else {}
-            words = self._words(table, question) if self.by_words else {}
+            dense = _scaled(table, rankings.nearest.get(table))
+            words = _scaled(table, rankings.words.get(table))
             has_more |= max(len(dense), len(words)) >= self.depth
-            named = self._defined(question) if table == "symbols" and self.by_words else ()
+            named = self._defined(question) if table == "symbols" else ()
             # What the vectors did not name is at most as near as the last that they did.
             farthest = min(dense.values(), default=0.0)
             for candidate in read_rows(self.tables, table, [*{**dense, **words}, *named]):
@@ -144,10 +150,6 @@ class Recall:
                 candidate.signals = {name: value for name, value in given.items() if value}
                 found.append(candidate)
         return found, has_more
-
-    def _words(self, table: str, question: Question) -> dict[str, float]:
-        ranking = self.tables.match(table, question.text, k=self.depth, filters=self.filters)
-        return _scaled(table, ranking)
 
     def _defined(self, question: Question) -> list[str]:
         wanted = {"name": question.names, "natural_name": question.natural}
@@ -168,8 +170,10 @@ class Recall:
         ]
 
 
-def _scaled(table: str, ranking: pa.Table) -> dict[str, float]:
+def _scaled(table: str, ranking: pa.Table | None) -> dict[str, float]:
     """Return ids with their score as a share of the best one; at most 1, never below 0."""
+    if ranking is None:
+        return {}
     scores = ranking.column("score").to_pylist()
     top = max(scores, default=0.0)
     ids = ranking.column(ID_COLUMNS[table]).to_pylist()

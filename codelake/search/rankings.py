@@ -9,18 +9,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from codelake.errors import EmbeddingError
-from codelake.search.candidates import Candidate, Recall
+from codelake.search.candidates import Candidate, Rankings, Recall
 from codelake.search.grouping import group
 from codelake.search.multihop import Clock, Walk
 from codelake.search.plans import Plan
 from codelake.search.questions import Question, read_question
 from codelake.search.ranking import score_candidates
 from codelake.search.tables import Filters, SearchTables
+from codelake.search.threads import side_by_side
 from codelake.settings import SearchSettings
 
 # Rows taken from one ranking at most, where copies and overlaps eat up smaller cuts.
 _DEEPEST: Final = 3200
 _DEEPER: Final = 4  # factor from one cut to the next
+
+_ALL: Final = -1  # instead of a question's number: what is made of all at once
 
 _Vector = NDArray[np.float32]
 
@@ -45,15 +48,16 @@ class Ranker:
     def rank(self, queries: Sequence[str]) -> dict[str, list[Candidate]]:
         """Return the best ``k`` places for each question."""
         vectors = self._embed(queries)
+        questions = [read_question(query) for query in queries]
         depth = max(self.settings.depth, 2 * self._wanted())
-        nearest = iter(self._nearest([v for v in vectors if v is not None], depth))
+        every = self._rankings(questions, vectors, depth)
         ranked: dict[str, list[Candidate]] = {}
-        for query, vector in zip(queries, vectors, strict=True):
-            own = next(nearest) if vector is not None else {}
-            question = read_question(query)
-            first = self._regular(question, vector, own, depth)
+        for query, question, vector, rankings in zip(
+            queries, questions, vectors, every, strict=True
+        ):
+            first = self._regular(question, vector, rankings, depth)
             if vector is not None:
-                first = self._walk(question, vector, own, first)
+                first = self._walk(question, vector, rankings.nearest, first)
             ranked[query] = first[: self.k]
         return ranked
 
@@ -84,28 +88,43 @@ class Ranker:
             for position, vector in enumerate(embedded.vectors)
         ]
 
-    def _nearest(self, vectors: Sequence[_Vector], depth: int) -> list[dict[str, pa.Table]]:
-        if not vectors or self.plan.embedder is None:
-            return []
-        rankings = {
-            table: self.tables.nearest(
-                table,
-                np.stack(vectors),
-                model_id=self.plan.embedder.model_id,
-                k=depth,
-                filters=self.filters,
+    def _rankings(
+        self, questions: Sequence[Question], vectors: Sequence[_Vector | None], depth: int
+    ) -> list[Rankings]:
+        """Rank by vectors, all questions at once, and by words, all of it side by side."""
+        embedded = [n for n, vector in enumerate(vectors) if vector is not None]
+        asked = np.stack([v for v in vectors if v is not None]) if embedded else None
+
+        def make(key: tuple[str, int]) -> list[pa.Table]:
+            table, number = key
+            if number != _ALL:
+                text = questions[number].text
+                return [self.tables.match(table, text, k=depth, filters=self.filters)]
+            # there is no such key without an embedder and vectors
+            assert asked is not None  # noqa: S101
+            assert self.plan.embedder is not None  # noqa: S101
+            model_id = self.plan.embedder.model_id
+            return self.tables.nearest(
+                table, asked, model_id=model_id, k=depth, filters=self.filters
             )
-            for table in self.plan.names
-        }
-        return [
-            {table: ranking[i] for table, ranking in rankings.items()} for i in range(len(vectors))
-        ]
+
+        by_words = range(len(questions)) if self.plan.by_words else ()
+        numbers = [_ALL] * bool(embedded) + [*by_words]
+        made = side_by_side(make, [(table, n) for table in self.plan.names for n in numbers])
+        rankings = [Rankings({}, {}) for _ in questions]
+        for (table, number), found in made.items():
+            if number == _ALL:
+                for n, ranking in zip(embedded, found, strict=True):
+                    rankings[n].nearest[table] = ranking
+            else:
+                rankings[number].words[table] = found[0]
+        return rankings
 
     def _regular(
         self,
         question: Question,
         vector: _Vector | None,
-        nearest: dict[str, pa.Table],
+        rankings: Rankings,
         depth: int,
     ) -> list[Candidate]:
         """Rank by vectors and words, looking deeper while copies leave fewer than ``k`` hits."""
@@ -114,15 +133,14 @@ class Ranker:
         settings = self.settings.model_copy(update={"dense_weight": dense_weight})
         asked = question if self.plan.by_words else replace(question, names=(), natural=())
         while True:
-            recall = Recall(self.tables, self.filters, depth, self.plan.by_words, self.plan.names)
-            candidates, has_more = recall.find(asked, nearest)
+            recall = Recall(self.tables, self.filters, depth, self.plan.names)
+            candidates, has_more = recall.find(asked, rankings)
             score_candidates(candidates, asked, settings)
             found = group(candidates, settings.ranking)
             if len(found) >= wanted or not has_more or depth >= _DEEPEST:
                 return found[:wanted]
             depth *= _DEEPER
-            if vector is not None:
-                nearest = self._nearest([vector], depth)[0]
+            (rankings,) = self._rankings([question], [vector], depth)
 
     def _walk(
         self,

@@ -1,12 +1,13 @@
 """Find code that is like the code at a line."""
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from codelake.errors import UsageError
 from codelake.search.answers import Answer
-from codelake.search.candidates import Candidate, Recall
+from codelake.search.candidates import Candidate, Rankings, Recall
 from codelake.search.grouping import group, is_overlapping
 from codelake.search.hits import build_hits
 from codelake.search.questions import read_question
@@ -50,9 +51,9 @@ def find_similar(  # noqa: PLR0913 - a place has three parts, the rest is as in 
     if not nearest:
         message = f"{repository}:{path}:{line} has no vector yet; run `codelake index` to the end"
         raise UsageError(message)
-    question = read_question("code like this")  # asks for nothing, so tests rank below code
-    recall = Recall(tables, filters, depth, by_words=False, names=tuple(nearest))
-    found, _ = recall.find(question, nearest)
+    question = replace(read_question("code like this"), natural=())  # so tests rank below code
+    recall = Recall(tables, filters, depth, tuple(nearest))
+    found, _ = recall.find(question, Rankings(nearest, {}))
     others = [c for c in found if not any(is_overlapping(c, seed) for seed in seeds)]
     score_candidates(others, question, settings.model_copy(update={"dense_weight": 1.0}))
     ranked = group(others, settings.ranking)[:k]
