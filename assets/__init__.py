@@ -9,6 +9,7 @@ from assets.file_table import file_table
 from assets.files import files
 from assets.indexed_repository import indexed_repository
 from assets.indexes import indexes
+from assets.nights import nights
 from assets.outcomes import outcomes
 from assets.repositories import repositories
 from assets.repository_table import repository_table
@@ -37,4 +38,4 @@ STAGES = [
 
 ASSETS = [*STAGES, outcomes, indexed_repository]
 
-__all__ = ["ASSETS", "CHECKS", "STAGES", "indexed_repository", "outcomes"]
+__all__ = ["ASSETS", "CHECKS", "STAGES", "indexed_repository", "nights", "outcomes"]

@@ -1,5 +1,6 @@
 """The vectors of texts, by model and content: no text is embedded twice."""
 
+from logging import WARNING
 from typing import Final
 
 import dagster as dg
@@ -7,6 +8,7 @@ import dagster as dg
 from codelake.embedding import embed_texts
 from codelake.errors import EmbeddingError
 from resources.configuration import Configuration
+from resources.logs import log_stage
 from resources.progress import reporter
 
 _MOST_CUT: Final = 1000  # text hashes that are listed; "truncated" counts all
@@ -43,6 +45,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
     except EmbeddingError as error:
         # What was embedded is kept and used; the last stage of the run says that some is missing.
         stopped = str(error)
+        log_stage(WARNING, "embeddings", stopped)
     usage = embedder.usage
     return dg.MaterializeResult(
         metadata={

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from logging import INFO, WARNING
 from typing import Final
 
 import dagster as dg
@@ -14,6 +15,7 @@ from codelake.schemas import FILES, SKIP_REASONS
 from codelake.settings import Settings
 from resources.configuration import Configuration
 from resources.files import read_files
+from resources.logs import log_stage
 from resources.progress import reporter
 from resources.stages import Batches, Notes, Stream, count_notes
 from resources.store import LanceStore
@@ -48,6 +50,7 @@ def list_files(
     by_repository = _split(ledger)
     for row in rows:
         stored = by_repository.get(row["repository"], ledger.slice(0, 0))
+        log_stage(INFO, "files", f"{row['status']}, {row['commit']}", repository=row["repository"])
         try:
             for batch in _repository_files(row, stored, settings):
                 reporter().advance(batch.num_rows, row["repository"])
@@ -57,6 +60,7 @@ def list_files(
         except SourceError as error:
             reason = f"its files cannot be listed: {error}; try `git fsck`, or clone it anew"
             failed.append({"repository": row["repository"], "path": "", "reason": reason})
+            log_stage(WARNING, "files", reason, repository=row["repository"])
             yield _unlisted(row)
     notes |= count_notes("", _STATUSES, statuses)
     notes |= count_notes("skipped ", SKIP_REASONS, skipped)

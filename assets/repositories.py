@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
+from logging import INFO, WARNING
 from typing import Final
 
 import dagster as dg
@@ -15,6 +16,7 @@ from codelake.settings import Settings
 from codelake.versions import rows_fingerprint
 from resources.addresses import is_url
 from resources.configuration import Configuration
+from resources.logs import log_stage
 from resources.progress import reporter
 from resources.repositories import discover, native_path
 from resources.sources.words import source_places
@@ -63,6 +65,9 @@ def repositories(context: dg.AssetExecutionContext, configuration: Configuration
     )
     roots = source_places(settings.sources)
     table = asked_for(context, hold_back(table, roots, settings.sources.most_forgotten))
+    for row in table.filter(pc.is_in(table["status"], pa.array(["failed", "skipped"]))).to_pylist():
+        level = WARNING if row["status"] == "failed" else INFO
+        log_stage(level, "repositories", row["reason"], repository=row["repository"])
     return Stream(
         table.to_batches(), count_notes("", _STATUSES, Counter(table["status"].to_pylist()))
     )

@@ -8,7 +8,8 @@ The tree::
     ├── StoreError            the tables cannot be read or written
     │   ├── BusyError         another process writes them
     │   └── SchemaError       rows do not fit their table's contract
-    └── EmbeddingError        an embedder cannot answer at all
+    ├── EmbeddingError        an embedder cannot answer at all
+    └── AlertError            an alert cannot be delivered
 
 A message says what was given, what was expected and what to do.
 """
@@ -40,3 +41,7 @@ class SchemaError(StoreError):
 
 class EmbeddingError(CodelakeError):
     """An embedder cannot answer: no key, wrong key, no server, wrong dimension."""
+
+
+class AlertError(CodelakeError):
+    """An alert cannot be delivered."""

@@ -1,15 +1,17 @@
 """The Dagster code location: assets, checks, jobs, the nightly schedule and the sensor."""
 
+from datetime import UTC, datetime
 from typing import Final
 
 import dagster as dg
 
-from assets import ASSETS, CHECKS, STAGES, indexed_repository, outcomes
+from assets import ASSETS, CHECKS, STAGES, indexed_repository, nights, outcomes
 from evaluation.chunker_benchmark import EVALUATION_ASSETS
+from pipelines.alerting import VARIABLE, alert_of_run, alert_of_staleness
 from pipelines.commands.options import config_path
 from pipelines.instance import WRITER_TAG
+from pipelines.recording import RecordingConfiguration
 from pipelines.watching import look_at_sources
-from resources.configuration import Configuration
 from resources.memory import keep_memory_flat
 from resources.places import work_folder
 from resources.settings_file import load_settings
@@ -17,18 +19,20 @@ from resources.stages import StageIOManager
 
 keep_memory_flat()
 
+_STALE_SECONDS: Final = 1800  # between two looks at the last night
 _LOOK_SECONDS: Final = 600  # between two looks at the sources; a list that is the same costs little
 
 CONFIG_FILE = config_path(dg.EnvVar("CODELAKE_CONFIG").get_value(""))
 _GIVEN: Final = dg.EnvVar("CODELAKE_STORE").get_value("")
 _SETTINGS: Final = load_settings(CONFIG_FILE, {"store": _GIVEN} if _GIVEN else {})
 STORE = _SETTINGS.store
+WORK = work_folder(_SETTINGS)
 
 # One run at a time in a queue that keeps the limit of pipelines/instance.py; without a queue the
 # store's lock refuses the second.
 _ONE_WRITER: Final = {WRITER_TAG: STORE}
 
-CONFIGURATION = Configuration(config_file=CONFIG_FILE, store=STORE)
+CONFIGURATION = RecordingConfiguration(config_file=CONFIG_FILE, store=STORE)
 
 nightly = dg.define_asset_job(
     "nightly",
@@ -65,15 +69,55 @@ def new_and_removed_repositories(
     return look_at_sources(CONFIGURATION.load(), context.cursor)
 
 
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.FAILURE,
+    monitored_jobs=[nightly, reindex],
+    description=f"Tells the webhook of {VARIABLE} that a night is red, and why; switched off until "
+    "someone switches it on.",
+)
+def alert_on_failure(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
+    """Tell of a run that failed."""
+    return alert_of_run(_alert_address(), WORK, context.dagster_run)
+
+
+@dg.run_status_sensor(
+    run_status=dg.DagsterRunStatus.SUCCESS,
+    monitored_jobs=[nightly, reindex],
+    description=f"Tells the webhook of {VARIABLE} that a check failed in a night that is green.",
+)
+def alert_on_checks(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
+    """Tell of a run that ended well and left something that is not."""
+    return alert_of_run(_alert_address(), WORK, context.dagster_run)
+
+
+@dg.sensor(
+    minimum_interval_seconds=_STALE_SECONDS,
+    description=f"Tells the webhook of {VARIABLE} that there was no night for 36 hours.",
+)
+def alert_on_staleness(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+    """Tell that a night was left out."""
+    now = datetime.now(UTC)
+    return alert_of_staleness(_alert_address(), WORK, now, context.cursor)
+
+
+def _alert_address() -> str:
+    return dg.EnvVar(VARIABLE).get_value("") or ""
+
+
 defs = dg.Definitions(
-    assets=[*ASSETS, *EVALUATION_ASSETS],
+    assets=[*ASSETS, nights, *EVALUATION_ASSETS],
     asset_checks=CHECKS,
     jobs=[nightly, reindex],
     schedules=[nightly_schedule],
-    sensors=[new_and_removed_repositories],
+    sensors=[
+        new_and_removed_repositories,
+        alert_on_failure,
+        alert_on_checks,
+        alert_on_staleness,
+    ],
     resources={
         "configuration": CONFIGURATION,
-        "stages": StageIOManager(folder=str(work_folder(_SETTINGS) / "stages")),
+        "stages": StageIOManager(folder=str(WORK / "stages")),
     },
     # A step in its own process costs 4.5 CPU seconds, one in this process 0.04: the stages run
     # here and use worker processes of their own where that pays.

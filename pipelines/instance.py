@@ -23,6 +23,9 @@ telemetry:
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager
   class: NoOpComputeLogManager
+python_logs:
+  managed_python_loggers: [codelake]
+  python_log_level: WARNING
 concurrency:
   runs:
     tag_concurrency_limits:

@@ -77,11 +77,11 @@ def _lines(summary: Summary) -> Iterator[tuple[str, str]]:
         name = f"{row['embedder']} {row['model']}".strip()
         told = f"{row['texts']:,} texts, {row['tokens']:,} tokens, ${row['cost_usd']:.2f}"
         yield "would embed" if row["is_configured"] else "or with", f"{told} with {name}"
-    yield "seconds", _seconds(summary.seconds)
+    yield "seconds", tell_seconds(summary.seconds)
     yield "store", summary.store
 
 
-def _seconds(seconds: Mapping[str, float]) -> str:
+def tell_seconds(seconds: Mapping[str, float]) -> str:
     """Return the whole and the stages that took most of it; --json has them all."""
     total = seconds.get("total", 0.0)
     slow = sorted(
@@ -92,8 +92,8 @@ def _seconds(seconds: Mapping[str, float]) -> str:
         ),
         reverse=True,
     )
-    stages = ", ".join(f"{name} {value:.1f}" for value, name in slow)
-    return f"{total:.1f}" + (f" ({stages})" if stages else "")
+    stages = ", ".join(f"{name} {value:,.1f}" for value, name in slow)
+    return f"{total:,.1f}" + (f" ({stages})" if stages else "")
 
 
 def _draw_list(

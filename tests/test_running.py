@@ -6,7 +6,7 @@ import signal
 
 import dagster as dg
 
-from pipelines.running import _is_interrupted, _stage_failures
+from pipelines.summarizing import is_interrupted, stage_failures
 
 
 class _Interrupting(logging.Handler):
@@ -37,5 +37,5 @@ def test_ctrl_c_before_the_first_stage_is_no_success() -> None:
         raise_on_error=False, run_config={"loggers": {"interrupting": {}}}
     )
     assert not result.success
-    assert _is_interrupted(result)
-    assert [failure["repository"] for failure in _stage_failures(result)] == [""]
+    assert is_interrupted(result.all_events)
+    assert [failure["repository"] for failure in stage_failures(result.all_events)] == [""]

@@ -17,6 +17,7 @@ from pipelines.commands.options import (
 )
 from pipelines.reporters import open_reporter
 from pipelines.summary import Summary, draw_summary
+from resources.logs import LOGGER
 from resources.places import store_place
 from resources.progress import reporting_to
 
@@ -138,4 +139,5 @@ def quieten(*, is_verbose: bool) -> None:
     if is_verbose:
         return
     logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    LOGGER.addHandler(logging.NullHandler())  # a summary tells it; Dagster keeps it
     warnings.simplefilter("ignore")

@@ -1,7 +1,10 @@
-"""``codelake status``: what the store holds and how fresh it is."""
+"""``codelake status``: the last night in one screen, and what the store holds."""
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any, Final
 
 import click
 from rich.console import Console
@@ -13,27 +16,40 @@ from codelake.search.snippets import make_visible
 from pipelines.commands.options import json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
 from pipelines.rendering import paged
+from pipelines.telling import tell_night
+from resources.nights import Night, read_nights
+from resources.places import work_folder
 from resources.store import LanceStore
 
-_COLOURS = {"failed": "red", "skipped": "yellow"}
+_COLOURS: Final = {"failed": "red", "skipped": "yellow"}
+_MOST: Final = 10  # repositories that fit on a screen below the night
 
 
 @click.command()
 @store_options
+@click.option("--all", "is_all", is_flag=True, help="List every repository, not the telling ones.")
 @json_option
-def status(store: str | None, config_file: str | None, *, as_json: bool) -> None:
-    """Tell what the store holds: repositories, files, skips, rows, vectors.
+def status(store: str | None, config_file: str | None, *, is_all: bool, as_json: bool) -> None:
+    """Tell what the last night did and what the store holds, in one screen.
+
+    What is fresh, what is red or skipped and why, what it cost; then repositories, files, rows and
+    vectors. Of many repositories only those are listed that failed or are skipped.
 
     \b
-    Example:
-      codelake status --store .codelake --json
+    Examples:
+      codelake status
+      codelake status --store .codelake --all
+      codelake status --json
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
-    state = describe_store(require_store(read_settings(config_file, store)))
+    settings = read_settings(config_file, store)
+    opened, nights = require_store(settings), read_nights(work_folder(settings))
+    state = describe_store(opened)
     if as_json:
-        print_json(state)
-    else:
-        with paged() as console:
-            draw_state(state, console)
+        print_json({**state, "last_night": asdict(nights[0]) if nights else None})
+        return
+    with paged() as console:
+        draw_night(nights, console)
+        draw_state(state, console, is_all=is_all)
 
 
 def describe_store(store: LanceStore) -> dict[str, Any]:
@@ -65,20 +81,29 @@ def describe_store(store: LanceStore) -> dict[str, Any]:
     }
 
 
-def draw_state(state: dict[str, Any], console: Console) -> None:
-    """Print ``state`` on one screen."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("repository", "status", "commit", "files", "reason"):
-        table.add_column(name, justify="right" if name == "files" else "left")
-    for row in state["repositories"]:
-        table.add_row(
-            Text(display_path(row["repository"])),
-            Text(row["status"], style=_COLOURS.get(row["status"], "green")),
-            row["commit"][:12],
-            f"{row['files']:,}",
-            Text(make_visible(row["reason"])),
-        )
-    console.print(table)
+def draw_night(nights: Sequence[Night], console: Console) -> None:
+    """Print what the last night did."""
+    if not nights:
+        console.print("no night is recorded yet: `codelake index` is one\n", highlight=False)
+    for night in nights:
+        for line in tell_night(night, datetime.now(UTC)):
+            text = Text.assemble(f"{line.label:<10}", (line.text, line.colour))
+            console.print(text, soft_wrap=True)
+        console.print()
+
+
+def draw_state(state: Mapping[str, Any], console: Console, *, is_all: bool = False) -> None:
+    """Print ``state`` on what is left of the screen."""
+    rows = state["repositories"]
+    telling = [row for row in rows if row["status"] in _COLOURS]
+    shown = rows if is_all or len(rows) <= _MOST else telling[:_MOST]
+    if shown:
+        console.print(_drawn(shown))
+    if len(shown) < len(rows):
+        more = len(telling) - len(shown)
+        hidden = f"{more:,} more that are red or skipped and " if more else ""
+        hidden += f"{len(rows) - len(telling):,} that are fresh"
+        console.print(f"{hidden}: --all lists them", highlight=False)
     skipped = ", ".join(f"{n:,} {reason}" for reason, n in state["files"]["skipped"].items())
     pending = state["texts"]["pending"]
     console.print(
@@ -89,3 +114,18 @@ def draw_state(state: dict[str, Any], console: Console) -> None:
         + f"\nstore {state['store']}",
         highlight=False,
     )
+
+
+def _drawn(rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("repository", "status", "commit", "files", "reason"):
+        table.add_column(name, justify="right" if name == "files" else "left")
+    for row in rows:
+        table.add_row(
+            Text(display_path(row["repository"])),
+            Text(row["status"], style=_COLOURS.get(row["status"], "green")),
+            row["commit"][:12],
+            f"{row['files']:,}",
+            Text(make_visible(row["reason"])),
+        )
+    return table

@@ -1,0 +1,115 @@
+"""Tell a night in a few lines: what is fresh, red and skipped and why, and what it cost."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple
+
+from codelake.paths import display_path
+from codelake.search.snippets import make_visible
+from pipelines.summary import tell_seconds
+from resources.nights import UNFINISHED, Night
+
+STALE: Final = timedelta(hours=36)
+"""Age from which the index is told to be stale: a night was left out."""
+
+_COLOURS: Final = {"done": "green", "partial": "yellow"}
+_LONG_AGO: Final = timedelta(days=2)
+_SOON: Final = timedelta(hours=2)
+
+
+class Line(NamedTuple):
+    """One line: what it is about, the text, and a colour of a terminal or nothing."""
+
+    label: str
+    text: str
+    colour: str = ""
+
+
+def tell_night(night: Night, now: datetime | None = None) -> Iterator[Line]:
+    """Yield the lines about ``night``; with ``now``, how long ago it was."""
+    colour = _COLOURS.get(night.outcome, "red")
+    yield Line(night.job, f"{night.outcome}, {_when(night, now)}", colour)
+    if now and is_stale(night, now):
+        yield Line("stale", "no night since; is the schedule on, does the daemon run?", "red")
+    if not night.summary:
+        return
+    told = night.summary
+    changed = night.repositories.get("changed", 0)
+    yield Line("fresh", f"{told['repositories']:,} repositories, {changed:,} of them changed")
+    failures = failures_by_place(night)
+    if failures:
+        yield Line("red", f"{len(failures):,}: {', '.join(failures)}"[:200], "red")
+    yield Line("skipped", _skipped(night))
+    for table in ("chunks", "symbols"):
+        counts = (f"{told[table][name]:,} {name}" for name in ("added", "modified", "deleted"))
+        yield Line(table, f"{night.rows.get(table, 0):,}: {', '.join(counts)}")
+    yield Line("cost", _cost(told))
+    yield Line("seconds", tell_seconds(told["seconds"]))
+    broken = [check for check in night.checks if not check["passed"]]
+    text = ", ".join(check["name"] for check in broken) if broken else "all passed"
+    yield Line("checks", text, _check_colour(broken))
+
+
+def failures_by_place(night: Night) -> dict[str, str]:
+    """Return the reason of each failure by where it happened, in words a person can read."""
+    return {
+        _place(failure): make_visible(failure["reason"])
+        for failure in night.summary.get("failed", ())
+    }
+
+
+def is_stale(night: Night, now: datetime) -> bool:
+    """Say whether it is so long ago that a night must have been left out."""
+    return now - datetime.fromisoformat(night.ended or night.began) > STALE
+
+
+def _place(failure: Mapping[str, str]) -> str:
+    parts = (part for part in (failure["repository"], failure["path"]) if part)
+    return display_path("/".join(parts)) or "the run"
+
+
+def _when(night: Night, now: datetime | None) -> str:
+    began = datetime.fromisoformat(night.began)
+    if night.outcome == UNFINISHED:
+        ago = f", {_age(now - began)} ago" if now else ""
+        return f"begun {_shown(began)}{ago}: it runs, or was killed"
+    ended = datetime.fromisoformat(night.ended)
+    ago = f", {_age(now - ended)} ago" if now else ""
+    return f"ended {_shown(ended)}{ago}, after {_age(ended - began)}"
+
+
+def _shown(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def _age(length: timedelta) -> str:
+    seconds = max(0, int(length.total_seconds()))
+    if length >= _LONG_AGO:
+        return f"{length.days} days"
+    return (
+        f"{seconds // 3600} hours" if length >= _SOON else f"{seconds // 60}:{seconds % 60:02} min"
+    )
+
+
+def _skipped(night: Night) -> str:
+    reasons = night.summary["files"]["skipped"]
+    counts = ", ".join(
+        f"{count:,} {reason}" for reason, count in sorted(reasons.items(), key=lambda r: -r[1])
+    )
+    files = f"{sum(reasons.values()):,} files" + (f" ({counts})" if counts else "")
+    left_out = night.repositories.get("skipped", 0)
+    return files + (f", {left_out:,} repositories" if left_out else "")
+
+
+def _cost(told: Mapping[str, Any]) -> str:
+    texts, usage = told["texts"], told["usage"]
+    return (
+        f"{texts['embedded']:,} texts embedded, {texts['reused']:,} reused, "
+        f"{usage['tokens']:,} tokens, ${usage['cost_usd']:.4f}"
+    )
+
+
+def _check_colour(broken: list[Mapping[str, Any]]) -> str:
+    if not broken:
+        return "green"
+    return "yellow" if all(check["warns"] for check in broken) else "red"
