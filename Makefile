@@ -113,7 +113,7 @@ bench-peers: ## let other chunkers cut the same files, in .venv-peers
 	@exec .venv-peers/bin/python -m bench.peers $(ARGS)
 
 # Every extra but those that bring another numpy (ane) or a gigabyte (folder).
-EXTRAS := eval mcp openai postgres s3 sql ui voyage watch
+EXTRAS := eval mcp metrics openai postgres s3 sql ui voyage watch
 
 lock: ## write the locks anew from pyproject.toml; ARGS=--upgrade takes newer releases
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }

@@ -33,9 +33,9 @@ class Section:
     is_prose: bool = False
 
 
-def as_html(sections: Sequence[Section]) -> str:
+def as_html(sections: Sequence[Section], title: str = _TITLE) -> str:
     """Return the report as one page: no script, no font, no file besides itself."""
-    parts = [f"<h1>{_TITLE}</h1>"]
+    parts = [f"<h1>{escape(title)}</h1>"]
     for section in sections:
         parts.append(f"<section><h2>{escape(section.title)}</h2>")
         parts += [f"<p>{escape(sentence)}</p>" for sentence in section.text]
@@ -45,16 +45,16 @@ def as_html(sections: Sequence[Section]) -> str:
             parts.append(_html_table(section))
         parts.append("</section>")
     icon = '<link rel="icon" href="data:,">'
-    head = f'<meta charset="utf-8"><title>{_TITLE}</title>{icon}'
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title>{icon}'
     view = '<meta name="viewport" content="width=device-width,initial-scale=1">'
     style = f"<style>{_STYLE.read_text('utf-8')}</style>"
     body = f"<body><main>{''.join(parts)}</main></body>"
     return f'<!doctype html><html lang="en"><head>{head}{view}{style}</head>{body}</html>\n'
 
 
-def as_markdown(sections: Sequence[Section]) -> str:
+def as_markdown(sections: Sequence[Section], title: str = _TITLE) -> str:
     """Return the report as Markdown; plots are left to the page."""
-    parts = [f"# {_TITLE}\n"]
+    parts = [f"# {title}\n"]
     for section in sections:
         parts.append(f"## {section.title}\n")
         parts += [f"{sentence}\n" for sentence in section.text]

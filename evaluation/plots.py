@@ -1,4 +1,4 @@
-"""Plots as SVG text: intervals, curves and distributions, in the colours of the page around them.
+"""Plots as SVG text, in the colours of the page around them: intervals, curves, bars, sizes.
 
 Every colour is a CSS variable with a fallback, so a plot follows a page from light to dark and
 still reads alone. A text never lies on a mark, and each series has a shape besides its colour.
@@ -17,6 +17,7 @@ _RIGHT: Final = 24
 _BOTTOM: Final = 44
 _TOP: Final = 12
 _HEIGHT: Final = 300
+_BARS: Final = 190  # of a plot of bars
 _TICKS: Final = 6
 _LEGEND_ROW: Final = 20
 _LETTER: Final = 6.6  # width of a letter at 12 units
@@ -121,6 +122,25 @@ def size_plot(series: Mapping[str, Sequence[int]], axis: str) -> str:
     parts += [_text(scale(step), bottom + 16, _short(2**step), "middle") for step in steps]
     parts.append(_text((left + WIDTH) / 2, bottom + 38, axis, "middle"))
     return _svg(parts, bottom + _BOTTOM, [])
+
+
+def bar_plot(values: Mapping[str, float], axis: str) -> str:
+    """Draw a bar a label, from left to right, each with its value as a title."""
+    up = _Scale(0.0, max(values.values(), default=0.0) or 1.0).onto(_BARS - _BOTTOM, _TOP)
+    step = (WIDTH - 64 - _RIGHT) / max(len(values), 1)
+    parts = _axis_left(up, 64, WIDTH - _RIGHT, axis)
+    room = 0.0
+    for place, (label, value) in enumerate(values.items()):
+        x, top = 64 + place * step, up(value)
+        parts.append(
+            f'<rect x="{x + step / 8:.1f}" y="{top:.1f}" width="{step * 0.75:.1f}" '
+            f'height="{up(0) - top:.1f}" fill="{_colour(0)}">'
+            f"<title>{escape(label)}: {value:,g}</title></rect>"
+        )
+        if x >= room:
+            parts.append(_text(x + step / 2, _BARS - _BOTTOM + 17, label, "middle"))
+            room = x + _LETTER * (len(label) + 2)
+    return _svg(parts, _BARS - _BOTTOM + 26, [])
 
 
 @dataclass(frozen=True, slots=True)

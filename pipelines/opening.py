@@ -15,6 +15,8 @@ from codelake.reranking import Reranker
 from codelake.search import Filters, Place
 from codelake.settings import EmbeddingSettings, Settings
 from resources.embedders import open_embedder
+from resources.nights import read_nights
+from resources.places import work_folder
 from resources.rerankers import open_reranker
 from resources.store import LanceStore, LanceTables
 from resources.store.opening import open_store
@@ -43,6 +45,22 @@ def require_store(settings: Settings) -> LanceStore:
         )
         raise StoreError(message)
     return store
+
+
+def require_night(settings: Settings) -> Path:
+    """Return the work folder of the store, over which there was a night.
+
+    Raises:
+        StoreError: there was none.
+    """
+    folder = work_folder(settings)
+    if not read_nights(folder):
+        message = (
+            f"no night is recorded in {settings.store!r}: run `codelake index` or the job nightly "
+            "first, or name another folder with --store"
+        )
+        raise StoreError(message)
+    return folder
 
 
 def check_filters(

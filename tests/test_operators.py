@@ -1,0 +1,301 @@
+"""What an operator sees of the nights: the screen, the report, metrics and alerts."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+import pytest
+from click.testing import CliRunner
+from nights import commit, configured, night
+
+from codelake.errors import AlertError
+from pipelines.alerting import alert_of_run, alert_of_staleness, describe_night
+from pipelines.command_line import command_line
+from pipelines.definitions import alert_on_failure, defs, nightly
+from pipelines.instance import open_instance
+from resources.nights import UNFINISHED, Night, read_nights, write_night
+
+_ROOT = Path(__file__).parents[1]
+_ONE = "def one():\n    return 1\n"
+_SECRET = "T0/B0/hush"  # noqa: S105 # it opens nothing
+_CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store after a night on which all was well, and one on which ``gate`` was broken."""
+    folder = tmp_path_factory.mktemp("nights")
+    for name in ("gate", "shop"):
+        commit(folder / "organisation" / name, {"a.py": _ONE, "yarn.lock": "a\n"})
+    night(folder / "store", folder / "organisation")
+    (folder / "organisation" / "gate" / ".git" / "HEAD").write_text("no head\n")
+    night(folder / "store", folder / "organisation")
+    return folder / "store"
+
+
+def _run(*words: str) -> str:
+    result = CliRunner().invoke(command_line, words, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_each_night_is_recorded_with_its_outcome(store: Path) -> None:
+    second, first = read_nights(store, 9)
+    assert (first.outcome, second.outcome) == ("done", "partial")
+    assert (first.repositories, second.repositories) == (
+        {"changed": 2},
+        {"failed": 1, "unchanged": 1},
+    )
+    assert [c["name"] for c in second.checks if not c["passed"]] == ["every_repository_was_read"]
+    assert second.rows["chunks"] == first.rows["chunks"] == 2
+    assert first.began <= first.ended <= second.began
+
+
+def test_dagster_plots_the_nights(store: Path) -> None:
+    with open_instance(store) as instance:
+        records = instance.fetch_materializations(dg.AssetKey("nights"), limit=9).records
+    told = [r.asset_materialization.metadata for r in records if r.asset_materialization]
+    assert [facts["repositories failed"].value for facts in told] == [1, 0]
+    assert [facts["texts embedded"].value for facts in told] == [0, 3]
+    assert all(isinstance(v.value, int | float) for facts in told for v in facts.values())
+    assert told[0].keys() == told[1].keys() >= {"dollars", "seconds syntax", "chunks rows"}
+
+
+def test_what_a_stage_logs_names_stage_and_repository(store: Path) -> None:
+    with open_instance(store) as instance:
+        run = next(r for r in instance.get_runs() if r.status is dg.DagsterRunStatus.FAILURE)
+        logs = [(log.step_key, log.user_message) for log in instance.all_logs(run.run_id)]
+    (line,) = [words for step, words in logs if step == "repositories" and "stage=" in words]
+    assert line.startswith("stage=repositories repository=gate: ")
+    assert "not a git repository" in line
+
+
+def test_a_night_that_dagster_starts_is_recorded_too(tmp_path: Path) -> None:
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    configuration = configured(tmp_path / "store", tmp_path / "shop")
+    resources = {
+        "configuration": {"config": configuration.recorded()},
+        "stages": {"config": {"folder": str(tmp_path / "store" / "stages")}},
+    }
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = defs.resolve_job_def("nightly").execute_in_process(
+            run_config={"resources": resources}, instance=instance
+        )
+        assert instance.get_latest_materialization_event(dg.AssetKey("nights")) is not None
+    (recorded,) = read_nights(tmp_path / "store", 9)
+    assert (recorded.run_id, recorded.outcome) == (result.run_id, "done")
+
+
+def test_the_last_night_is_one_screen(store: Path) -> None:
+    screen = _run("status", "--store", str(store))
+    assert screen.count("\n") <= 24
+    for line in (
+        "nightly   partial, ended 20",
+        "fresh     1 repositories, 0 of them changed",
+        "red       1: gate",
+        "skipped   1 files (1 lock-file)",
+        "cost      0 texts embedded, 0 reused, 0 tokens, $0.0000",
+        "checks    every_repository_was_read",
+        "mend it (`git fsck`)",
+    ):
+        assert line in screen
+    told = json.loads(_run("status", "--store", str(store), "--json"))["last_night"]
+    assert told["outcome"] == "partial"
+
+
+def test_a_night_that_was_killed_and_one_left_out_are_told(store: Path, tmp_path: Path) -> None:
+    shutil.copytree(store, tmp_path / "store")
+    old = (datetime.now(UTC) - timedelta(days=3)).isoformat(timespec="seconds")
+    shutil.rmtree(tmp_path / "store" / "nights")
+    write_night(tmp_path / "store", Night("abc", "nightly", old))
+    screen = _run("status", "--store", str(tmp_path / "store"))
+    assert f"{UNFINISHED}, begun " in screen
+    assert "3 days ago: it runs, or was killed" in screen
+    assert "no night since; is the schedule on" in screen
+    shutil.rmtree(tmp_path / "store" / "nights")
+    assert "no night is recorded yet" in _run("status", "--store", str(tmp_path / "store"))
+
+
+@pytest.mark.skipif(_CHROMIUM is None, reason="no chromium or google-chrome on PATH")
+def test_the_report_is_one_page_that_a_browser_opens(store: Path, tmp_path: Path) -> None:
+    page = tmp_path / "night.html"
+    _run("report", "--store", str(store), "-o", str(page))
+    text = page.read_text("utf-8")
+    assert not re.search(r"<script|src=|url\(|href=\"(?!data:)", text)
+    command = [str(_CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr"]
+    done = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, check=True)
+    assert "CONSOLE" not in done.stderr
+    assert done.stdout.count("<svg") == text.count("<svg") > 0
+    for words in ("What is red", "mend it", "a dependency lock file", "The last nights"):
+        assert words in done.stdout
+
+
+def test_the_report_of_a_night_is_markdown_too(store: Path) -> None:
+    second, first = read_nights(store, 9)
+    text = _run("report", "--store", str(store), "--run", first.run_id[:8])
+    assert "| nightly | done, ended" in text
+    assert "What is red" not in text
+    assert "| gate |" in _run("report", "--store", str(store), "--format", "markdown")
+    result = CliRunner().invoke(command_line, ["report", "--store", str(store), "--run", "zz"])
+    assert f"{second.run_id[:8]} ({second.began})" in str(result.exception)
+
+
+def test_metrics_are_what_prometheus_reads(store: Path, tmp_path: Path) -> None:
+    pytest.importorskip("prometheus_client", reason="the extra codelake[metrics] is not installed")
+    from prometheus_client.parser import (  # noqa: PLC0415 - optional
+        text_string_to_metric_families,
+    )
+
+    file = tmp_path / "codelake.prom"
+    _run("metrics", "--store", str(store), "-o", str(file))
+    assert file.read_text("utf-8") == _run("metrics", "--store", str(store))
+    samples = {
+        (s.name, *s.labels.values()): s.value
+        for family in text_string_to_metric_families(file.read_text("utf-8"))
+        for s in family.samples
+    }
+    assert samples["codelake_night_outcome", "partial"] == 1
+    assert samples["codelake_night_outcome", "done"] == 0
+    assert samples["codelake_repositories", "failed"] == 1
+    assert samples["codelake_rows", "chunks"] == 2
+    assert samples["codelake_check_passed", "every_repository_was_read"] == 0
+    assert samples["codelake_files_skipped", "binary"] == 0
+    ended = datetime.fromisoformat(read_nights(store)[0].ended).timestamp()
+    assert samples["codelake_fresh_timestamp_seconds",] == ended
+
+
+def test_metrics_are_served_until_interrupted(store: Path) -> None:
+    pytest.importorskip("prometheus_client", reason="the extra codelake[metrics] is not installed")
+    program = "from pipelines.command_line import main; main()"
+    command = [sys.executable, "-c", program, "metrics", "--store", str(store), "--http"]
+    command += ["--port", str(_free_port())]
+    environment = os.environ | {"PYTHONPATH": str(_ROOT)}
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = process.stderr.readline().strip()
+        with urllib.request.urlopen(address) as answer:  # noqa: S310 # loopback
+            assert b'codelake_rows{table="chunks"} 2.0' in answer.read()
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0
+
+
+def _free_port() -> int:
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        return server.server_port
+
+
+class _Hook(BaseHTTPRequestHandler):
+    """A webhook that answers what it is told to and keeps what it gets."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append(json.loads(body))  # type: ignore[attr-defined]
+        self.send_response(self.server.answer)  # type: ignore[attr-defined]
+        self.send_header("Content-Length", "0")
+        self.send_header("Location", "http://127.0.0.1:9/elsewhere")
+        self.end_headers()
+
+    def log_message(self, *_words: object) -> None:
+        pass
+
+
+@contextmanager
+def _hook(answer: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    with HTTPServer(("127.0.0.1", 0), _Hook) as server:
+        server.got, server.answer = [], answer  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}/{_SECRET}"
+            yield address, server.got  # type: ignore[attr-defined]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def test_a_red_night_is_told_by_the_sensor(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.definitions.WORK", store)
+    with open_instance(store) as instance, _hook() as (address, got):
+        run = next(r for r in instance.get_runs() if r.status is dg.DagsterRunStatus.FAILURE)
+        record = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE)[0]
+        assert record.dagster_event is not None
+        context = dg.build_run_status_sensor_context(
+            "alert_on_failure",
+            dagster_event=record.dagster_event,
+            dagster_instance=instance,
+            dagster_run=run,
+        )
+        assert isinstance(alert_on_failure(context), dg.SkipReason), "no address is set"
+        monkeypatch.setenv("CODELAKE_ALERT_URL", address)
+        alert_on_failure(context)
+    (message,) = got
+    assert message["run_id"] == run.run_id == read_nights(store)[0].run_id
+    assert message["failures"].keys() == {"gate"}
+    assert message["text"].startswith("codelake: nightly is partial\ngate: ")
+    assert "every_repository_was_read" in message["text"]
+
+
+def test_what_is_well_is_not_told(store: Path) -> None:
+    second, first = read_nights(store, 9)
+    assert describe_night(first) is None
+    warned = replace(first, checks=({"name": "few", "passed": False, "warns": True, "told": ""},))
+    assert describe_night(warned) is None
+    broken = replace(first, checks=({**warned.checks[0], "warns": False},))
+    assert (describe_night(broken) or {})["checks"] == ["few"]
+    many = [{"repository": f"r{n}", "path": "", "reason": "gone"} for n in range(9)]
+    told = describe_night(replace(second, summary={**second.summary, "failed": many})) or {}
+    assert "and 4 more" in told["text"]
+
+
+def test_a_night_left_out_is_told_once(store: Path) -> None:
+    last = read_nights(store)[0]
+    later = datetime.now(UTC) + timedelta(hours=37)
+    with _hook() as (address, got):
+        fresh = alert_of_staleness(address, store, datetime.now(UTC), None)
+        assert isinstance(fresh, dg.SkipReason)
+        told = alert_of_staleness(address, store, later, None)
+        assert isinstance(told, dg.SensorResult)
+        assert isinstance(alert_of_staleness(address, store, later, told.cursor), dg.SkipReason)
+    assert [message["run_id"] for message in got] == [last.run_id]
+    assert "no night for 36 hours" in got[0]["text"]
+
+
+@pytest.mark.parametrize(("answer", "posts"), [(404, 1), (302, 1)])
+def test_a_webhook_that_does_not_take_it_is_an_error_without_its_address(
+    store: Path, answer: int, posts: int
+) -> None:
+    run = dg.DagsterRun("nightly", run_id=read_nights(store)[0].run_id)
+    with _hook(answer) as (address, got), pytest.raises(AlertError) as caught:
+        alert_of_run(address, store, run)
+    assert len(got) == posts
+    assert f"CODELAKE_ALERT_URL answered {answer}" in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_webhook_that_is_not_there_is_an_error_without_its_address(store: Path) -> None:
+    run = dg.DagsterRun("nightly", run_id="of a run that never began")
+    with pytest.raises(AlertError, match=r"cannot be reached \(InvalidURL\)") as caught:
+        alert_of_run(f"http:///{_SECRET}", store, run)
+    assert caught.value.__context__ is None
+    assert _SECRET not in str(caught.value)
+
+
+def test_the_sensors_watch_the_jobs_that_write() -> None:
+    names = {sensor.name for sensor in defs.sensors or ()}
+    assert names >= {"alert_on_failure", "alert_on_checks", "alert_on_staleness"}
+    assert nightly.name == "nightly"
