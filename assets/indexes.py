@@ -1,6 +1,7 @@
 """The end of a run: vector indexes, compaction, old versions forgotten."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Final
 
@@ -10,6 +11,7 @@ from assets.storing import state_name
 from resources.configuration import Configuration
 from resources.memory import release_memory
 from resources.progress import reporter
+from resources.upkeep import tidy_up
 
 # A night that is late by an hour is told, one that was left out is an error.
 _FRESH: Final = dg.FreshnessPolicy.time_window(
@@ -30,8 +32,8 @@ _SOUND: Final = dg.AssetCheckSpec(
     kinds={"lancedb"},
     deps=["vectors"],
     check_specs=[_SOUND],
-    description="Vector indexes where they pay, tables compacted, old versions dropped. What "
-    "changed is verified, and searches see it only if it is sound.",
+    description="Vector indexes where they pay, tables compacted, old versions and what nobody "
+    "uses dropped. What changed is verified, and searches see it only if it is sound.",
 )
 def indexes(
     context: dg.AssetExecutionContext, configuration: Configuration
@@ -40,14 +42,13 @@ def indexes(
     reporter().stage("indexes")
     release_memory()
     store = configuration.open_store()
-    upkeep = configuration.load().upkeep
-    pruned = store.prune_vectors(timedelta(days=upkeep.vectors_days))
-    freed = store.optimize(retention=timedelta(hours=upkeep.versions_hours))
-    found = store.publish_sound(state_name(context.run), keep=upkeep.states)
+    settings = configuration.load()
+    done = asdict(tidy_up(store, settings))
+    found = store.publish_sound(state_name(context.run), keep=settings.upkeep.states)
     problems = [str(problem) for problem in found]
     rows = {f"{table} rows": count for table, count in store.summary().items()}
     yield dg.MaterializeResult(
-        metadata={"bytes_freed": freed, "vectors_pruned": pruned, **rows},
+        metadata={**done, **rows},
         check_results=[
             dg.AssetCheckResult(passed=not problems, metadata={"problems": problems}),
         ],

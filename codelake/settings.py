@@ -206,6 +206,9 @@ class UpkeepSettings(Section):
         7, gt=0, description="published states that are kept, whatever their age, to go back to"
     )
     vectors_days: float = Field(30.0, ge=0, description="days an unused vector is kept")
+    mirrors_days: float = Field(
+        30.0, ge=0, description="days a mirror is kept whose repository is in no source any more"
+    )
 
 
 class Settings(Section):

@@ -44,6 +44,8 @@ def test_an_account_is_followed_night_by_night(forge: Forge, tmp_path: Path) -> 
     forge.repositories.pop("acme/b")
     forge.add("acme/d", {"m.py": "def d_fn():\n    return 1\n"})
     forge.repositories["acme/a"]["archived"] = True
-    last = run(source, sources__prune=False, sources__rules__archived=False)
+    last = run(source, sources__prune=False, sources__rules__archived=False, upkeep__mirrors_days=0)
     assert last.failed == []
+    mirrors = {place.name.rpartition("-")[0] for place in (store / "mirrors").glob("*.git")}
+    assert mirrors == {"acme-d", "other-c"}
     assert _names(store) == {"acme/d", "other/c"}

@@ -1,7 +1,6 @@
 """``codelake store``: look after the tables."""
 
 from dataclasses import asdict
-from datetime import timedelta
 
 import click
 from rich.table import Table
@@ -9,6 +8,7 @@ from rich.table import Table
 from pipelines.commands.options import TEXT, json_option, print_json, read_settings, store_options
 from pipelines.opening import require_store
 from pipelines.rendering import paged
+from resources.upkeep import tidy_up
 
 
 @click.group()
@@ -43,12 +43,13 @@ def verify(
 @store.command()
 @store_options
 def optimize(store: str | None, config_file: str | None) -> None:
-    """Compact the tables, bring indexes up to date, forget old versions and unused vectors."""
+    """Compact the tables, bring indexes up to date, forget what is old or unused."""
     settings = read_settings(config_file, store)
-    opened, upkeep = require_store(settings), settings.upkeep
-    pruned = opened.prune_vectors(timedelta(days=upkeep.vectors_days))
-    freed = opened.optimize(retention=timedelta(hours=upkeep.versions_hours))
-    click.echo(f"{freed / 1e6:,.1f} MB freed, {pruned:,} unused vectors forgotten")
+    done = tidy_up(require_store(settings), settings)
+    click.echo(
+        f"{done.bytes_freed / 1e6:,.1f} MB freed, {done.vectors_pruned:,} unused vectors and "
+        f"{done.mirrors_pruned:,} unused mirrors forgotten"
+    )
 
 
 @store.command()
