@@ -16,6 +16,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from codelake.errors import SourceError
 from codelake.paths import display_path, path_to_bytes
 from codelake.repositories import Repository
+from codelake.repository_rules import Facts, reason_left_out
 from codelake.selection import Entry
 from codelake.source_settings import SourceSettings
 from resources.addresses import Address, parse_address, with_token
@@ -48,10 +49,12 @@ def fetch_submodules(
     for link in links[:_MOST]:
         inner = Address(f"{address.shown}/{link.path}", address.secret)
         name = f"{parent.name}/{link.path}"
+        reason = reason_left_out(name, Facts(), sources.rules)
         try:
-            url = _resolve(urls.get(path_to_bytes(link.path), b""), address)
+            url = "" if reason else _resolve(urls.get(path_to_bytes(link.path), b""), address)
         except SourceError as error:
             reason = f"a submodule that is not entered: {error}"
+        if reason:
             found.append(Repository(name, inner.shown, status="skipped", reason=reason))
             continue
         inner = replace(inner, other_url=url)

@@ -50,6 +50,23 @@ def _paths(repository: Repository, settings: Settings) -> list[str]:
     return [path for batch in batches for path in batch.column("path").to_pylist()]
 
 
+def test_rules_hold_for_submodules_by_name(forge: Forge, tmp_path: Path) -> None:
+    forge.add("acme/app")
+    forge.add("acme/lib")
+    commit = forge.push("acme/lib", {"a.py": "x = 1\n"})
+    modules = "".join(_module(path, "../lib.git") for path in ("libs/kept", "libs/third-party"))
+    _link(forge, "acme/app", modules, {"libs/kept": commit, "libs/third-party": commit})
+    settings = _settings(tmp_path, rules={"exclude": ["*/third-party"]})
+    found = {r.name: r for r in discover([f"http://{forge.host}/acme/app.git"], settings)}
+    assert {name: r.status for name, r in found.items()} == {
+        "acme/app": "",
+        "acme/app/libs/kept": "",
+        "acme/app/libs/third-party": "skipped",
+    }
+    reason = found["acme/app/libs/third-party"].reason
+    assert reason == "left out by sources.rules: the name is in exclude"
+
+
 @pytest.mark.parametrize("mirror", ["shallow", "blobless"])
 def test_a_submodule_is_read_at_the_commit_its_parent_names(
     forge: Forge, tmp_path: Path, mirror: str
