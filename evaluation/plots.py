@@ -20,6 +20,7 @@ _HEIGHT: Final = 300
 _BARS: Final = 190  # of a plot of bars
 _TICKS: Final = 6
 _LEGEND_ROW: Final = 20
+_DODGE: Final = 6  # units between series that share a place
 _LETTER: Final = 6.6  # width of a letter at 12 units
 _COLOURS: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7b61c4")
 
@@ -67,13 +68,20 @@ def interval_plot(rows: Mapping[str, Mapping[str, Mark]], axis: str, *, zero: bo
 
 
 def curve_plot(series: Mapping[str, Sequence[Mark]], x_axis: str, y_axis: str) -> str:
-    """Draw a curve with intervals for each series, over a logarithmic x axis."""
+    """Draw a curve with intervals for each series, over a logarithmic x axis.
+
+    Series that share a place stand a little beside each other.
+    """
     marks = [mark for own in series.values() for mark in own]
     up = _Scale.around([m.low for m in marks] + [m.high for m in marks])
     up = up.onto(_HEIGHT - _BOTTOM, _TOP)
     logs = [math.log2(mark.x) for mark in marks]
     margin = 0.08 * (max(logs) - min(logs)) or 1.0
     along = _Scale(min(logs) - margin, max(logs) + margin).onto(64, WIDTH - _RIGHT)
+    sharing: dict[float, list[str]] = {}
+    for name, own in series.items():
+        for mark in own:
+            sharing.setdefault(mark.x, []).append(name)
     parts = _axis_left(up, 64, WIDTH - _RIGHT, y_axis)
     bottom = _HEIGHT - _BOTTOM
     for value in _spaced(sorted({mark.x for mark in marks}), along):
@@ -83,7 +91,10 @@ def curve_plot(series: Mapping[str, Sequence[Mark]], x_axis: str, y_axis: str) -
     parts.append(_text((64 + WIDTH) / 2, _HEIGHT - 6, x_axis, "middle"))
     for place, (name, own) in enumerate(series.items()):
         colour = _colour(place)
-        points = [(along(math.log2(m.x)), up(m.mean), m) for m in sorted(own, key=lambda m: m.x)]
+        points = [
+            (along(math.log2(m.x)) + _aside(sharing[m.x], name), up(m.mean), m)
+            for m in sorted(own, key=lambda m: m.x)
+        ]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" opacity="0.6"/>')
         for x, y, mark in points:
@@ -201,6 +212,11 @@ def _spaced(values: Sequence[float], along: _Scale) -> list[float]:
         if not kept or along(math.log2(value)) - along(math.log2(kept[-1])) > room:
             kept.append(value)
     return kept
+
+
+def _aside(names: Sequence[str], name: str) -> float:
+    """Return how far a series stands beside a place that it shares."""
+    return _DODGE * (names.index(name) - (len(names) - 1) / 2)
 
 
 def _left(labels: Iterable[str]) -> float:

@@ -204,7 +204,7 @@ def _has_same_chunks(one: System, other: System) -> bool:
 
 
 def verdict(comparisons: Sequence[Comparison], measure: str = PRIMARY) -> list[str]:
-    """Return what the intervals say, one sentence a system, on the widest set there is.
+    """Return what the intervals say on the widest set there is, what is clear first.
 
     Args:
         comparisons: from :meth:`Outcome.comparisons`.
@@ -212,23 +212,41 @@ def verdict(comparisons: Sequence[Comparison], measure: str = PRIMARY) -> list[s
     """
     widest = EVERY_SET if any(c.set_name == EVERY_SET for c in comparisons) else None
     told = [c for c in comparisons if not widest or c.set_name == widest]
-    return [_sentence(comparison, measure) for comparison in told]
+    if not told:
+        return []
+    clear = [c for c in told if c.difference.is_clear]
+    base = told[0].baseline.label
+    count, verb = (len(clear), "are") if clear else ("None", "is")
+    of = f"{len(told)} differences to {base} in {measure}, {told[0].set_name},"
+    found = [f"{count} of {of} {verb} clear."]
+    found += [_sentence(comparison, measure) for comparison in clear]
+    for ranking in dict.fromkeys(c.system.ranking for c in told):
+        rest = [c for c in told if c.system.ranking == ranking and not c.difference.is_clear]
+        if rest:
+            named = "; ".join(f"{c.system.label} {_points(c.difference)}" for c in rest)
+            found.append(
+                f"{' '.join(ranking).strip()}: not clearly different from {base}: {named}."
+            )
+    return found
 
 
 def _sentence(comparison: Comparison, measure: str) -> str:
     difference = comparison.difference
     estimate = difference.estimate
-    points = 100 * estimate.mean
-    interval = f"95 % interval {100 * estimate.low:+.1f} to {100 * estimate.high:+.1f}"
-    facts = f"{interval}, n = {estimate.count:,}, corrected p = {difference.adjusted:.4f}"
-    system, base = comparison.system.label, comparison.baseline.label
-    where = f"{comparison.system.retrieval}, {comparison.set_name}"
-    if not difference.is_clear:
-        said = f"{system} is not clearly different from {base} in {measure}: {points:+.1f} points"
-    else:
-        word = "more" if estimate.mean > 0 else "less"
-        said = f"{system} finds {abs(points):.1f} points {word} than {base} in {measure}"
-    return f"{where}: {said} ({facts})."
+    word = "more" if estimate.mean > 0 else "less"
+    said = (
+        f"{comparison.system.label} finds {abs(100 * estimate.mean):.1f} points {word} than "
+        f"{comparison.baseline.label} in {measure}"
+    )
+    facts = f"n = {estimate.count:,}, corrected p = {difference.adjusted:.4f}"
+    ranking = " ".join(comparison.system.ranking).strip()
+    return f"{ranking}: {said}: {_points(difference)}, {facts}."
+
+
+def _points(difference: Difference) -> str:
+    estimate = difference.estimate
+    low, high = 100 * estimate.low, 100 * estimate.high
+    return f"{100 * estimate.mean:+.1f} ({low:+.1f} to {high:+.1f})"
 
 
 def _summary_row(

@@ -333,9 +333,12 @@ def test_report_is_one_page_with_tables_beside_it(found: Evaluation, tmp_path: P
 def test_verdict_names_only_clear_differences_as_such(found: Evaluation) -> None:
     rows = [r for r in found.report.summary.to_pylist() if r["measure"] == "gold_nws"]
     clear = {r["chunker"] for r in rows if r["is_clear"] and r["retrieval"] == "bm25"}
-    said = [s for s in found.report.sections[0].text if s.startswith("bm25")]
-    assert {s.split(": ")[1].split(" finds")[0] for s in said if " finds " in s} == clear
-    assert len(said) == 4
+    first, *said = found.report.sections[0].text
+    own = [s for s in said if s.startswith("bm25")]
+    assert {s.split(": ")[1].split(" finds")[0] for s in own if " finds " in s} == clear
+    (rest,) = [s for s in own if "not clearly" in s]
+    assert len(rest.split(": ", 2)[2].split(";")) == 4 - len(clear)
+    assert f" of {4 * 3} differences to lines:50" in first
 
 
 def test_command_prints_one_json_document(root: Path, tmp_path: Path) -> None:
