@@ -4,7 +4,14 @@ from itertools import pairwise
 import pytest
 import tree_sitter_language_pack as pack
 
-from codelake.languages import LANGUAGES, detect_language, grammar, language_by_alias, parsable
+from codelake.languages import (
+    LANGUAGES,
+    detect_language,
+    detection,
+    grammar,
+    language_by_alias,
+    parsable,
+)
 
 _CPP = b"#pragma once\nnamespace geo {\nclass Shape;\n}\n"
 _C = b"#ifndef A_H\nstruct node { int class; };\nint run(struct node *n, int delete);\n#endif\n"
@@ -139,3 +146,15 @@ def test_macro_before_a_class_name_is_blanked_for_the_parser() -> None:
 def test_only_nuls_are_blanked_elsewhere() -> None:
     assert parsable(b"class GEO_API Shape\0", "python") == b"class GEO_API Shape "
     assert parsable(b"a", "klingon") == b"a"
+
+
+@pytest.mark.parametrize("suffix", ["", *sorted(detection._ambiguities())])
+@pytest.mark.parametrize(
+    "unit", [b"\n", b"\t\n", b" ", b"function a\n", b"a(\n", b"-*-mode:", b"class a ", b"; "]
+)
+def test_a_head_made_to_be_read_again_and_again_is_read_once(
+    suffix: str, unit: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # at this length a rule that is quadratic takes hours
+    monkeypatch.setattr(detection, "_HEAD_BYTES", 1 << 20)
+    detect_language(f"x{suffix}", unit * ((1 << 20) // len(unit)))

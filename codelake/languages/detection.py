@@ -12,10 +12,11 @@ from typing import Final
 from codelake.languages.grammars import LANGUAGES
 
 _HEAD_BYTES: Final = 16_384  # content rules read this much: past licence and includes
+_LINE_BYTES: Final = 500  # and no more of a line: some rules look on from each place in it
 _MODELINE_LINES: Final = 5  # vim reads five lines at either end
 _SHEBANG: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?#![ \t]*(\S+)([^\r\n]*)")
 _EMACS: Final = re.compile(
-    rb"-\*-[ \t]*(?:.*?\bmode:[ \t]*)?([\w+#-]+)[^\r\n]*?-\*-", re.IGNORECASE
+    rb"-\*-[ \t]*(?:.*?\bmode:[ \t]*)?((?>[\w+#]+(?:-[\w+#]+)*))[^\r\n]*?-\*-", re.IGNORECASE
 )
 _VIM: Final = re.compile(
     rb"(?:^|\s)(?:vim?|ex):[^\r\n]*?\b(?:ft|filetype|syntax)=([\w+#-]+)", re.IGNORECASE
@@ -86,8 +87,10 @@ def _by_content(ambiguity: _Ambiguity, head: bytes, neighbours: Iterable[str]) -
     modeline = _by_modeline(head)
     if modeline:
         return modeline
+    # Without blank lines: a rule that skips white space would skip all of them from each.
+    solid = b"\n".join(line[:_LINE_BYTES] for line in head.splitlines() if line.strip())
     for language, pattern in ambiguity.rules:
-        if pattern.search(head):
+        if pattern.search(solid):
             return language
     votes: Counter[str] = Counter()
     for neighbour in neighbours:
@@ -116,7 +119,7 @@ def _by_modeline(head: bytes) -> str:
     lines = head.split(b"\n", _MODELINE_LINES)[:_MODELINE_LINES]
     for pattern in (_EMACS, _VIM):
         for line in lines:
-            found = pattern.search(line)
+            found = pattern.search(line[:_LINE_BYTES])
             if found:
                 return language_by_alias(found[1].decode("ascii", "replace"))
     return ""
