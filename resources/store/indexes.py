@@ -14,7 +14,7 @@ from resources.store.specs import SEARCHED, WORDS, vector_column, vector_models
 
 _SCALAR: Final[dict[str, dict[str, Literal["BTREE", "BITMAP"]]]] = {
     "repositories": {"repository": "BTREE"},
-    "files": {"repository": "BTREE"},
+    "files": {"repository": "BTREE", "skip_reason": "BITMAP"},
     "chunks": {
         "chunk_id": "BTREE",
         "repository": "BTREE",

@@ -1,6 +1,6 @@
 """Reading a store: no lock, no writes, one moment at a time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -14,7 +14,7 @@ from resources.store.errors import store_errors
 from resources.store.folder import StoreFolder
 from resources.store.manifest import Manifest, Published
 from resources.store.place import FolderPlace, Place
-from resources.store.predicates import all_of, is_one_of
+from resources.store.predicates import all_of, equals, is_one_of
 from resources.store.resident import RESIDENT_ROWS
 from resources.store.search_tables import LanceTables
 from resources.store.specs import SEARCHED, vector_models
@@ -140,6 +140,13 @@ class StoreReader:
         """Return the number of rows of each table."""
         self._folder.manifest()
         return {name: self._folder.dataset(name).count_rows() for name in self._folder.specs}
+
+    def counts(self, table: str, column: str, values: Iterable[str]) -> dict[str, int]:
+        """Return how many rows have each of ``values`` in an indexed column; none is read."""
+        dataset = self._folder.dataset(table)
+        with store_errors(self.place, f"count in table {table!r}"):
+            found = {value: dataset.count_rows(equals(column, value)) for value in values}
+        return {value: count for value, count in found.items() if count}
 
     def coverage(self, table: str) -> dict[str, int]:
         """Return the rows of ``table`` by the model of their newest vector, ``""`` for none."""
