@@ -17,6 +17,7 @@ from resources.stages import StageIOManager
 
 _ONE = "def one():\n    return 1\n"
 _TWO = "def two():\n    return 2\n"
+_ENDS = {"start": "mill", "end": "shop"}  # of the partitions a backfill of neighbours asks for
 
 
 @pytest.fixture
@@ -86,6 +87,32 @@ def test_one_repository_is_indexed_anew_by_its_partition(tmp_path: Path) -> None
     texts = {row["repository"]: row["text"].strip() for row in rows(store, "chunks")}
     assert texts == {"gate": _ONE.strip(), "shop": _TWO.strip()}
     assert [name for name, _ in _recorded(store)] == ["gate", "shop", "shop"]
+
+
+def test_neighbouring_partitions_are_indexed_anew_in_one_run(tmp_path: Path) -> None:
+    store, organisation = tmp_path / "store", tmp_path / "organisation"
+    names = ("gate", "mill", "shop", "till")
+    for name in names:
+        commit(organisation / name, {"a.py": _ONE})
+    night(store, organisation)
+    for name in names:
+        commit(organisation / name, {"a.py": _TWO})
+    job = defs.resolve_job_def("reindex")
+    assert job.backfill_policy == dg.BackfillPolicy.single_run()
+    ends = {f"dagster/asset_partition_range_{end}": name for end, name in _ENDS.items()}
+    with open_instance(store) as instance:
+        result = job.execute_in_process(
+            instance=instance,
+            tags=ends,
+            resources={
+                "configuration": configured(store, organisation),
+                "stages": StageIOManager(folder=str(store / "stages")),
+            },
+        )
+    assert result.success
+    texts = {row["repository"]: row["text"].strip() for row in rows(store, "chunks")}
+    assert [name for name in names if texts[name] == _TWO.strip()] == ["mill", "shop"]
+    assert [name for name, _ in _recorded(store)] == [*names, "mill", "shop"]
 
 
 def test_the_sensor_starts_a_night_when_the_list_of_repositories_changes(tmp_path: Path) -> None:
