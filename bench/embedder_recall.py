@@ -46,18 +46,33 @@ class Corpus:
 
 def main() -> None:
     """Print the table for the sets and embedders that are named."""
-    parser = argparse.ArgumentParser(prog="python -m bench.embedder_recall", description=__doc__)
-    parser.add_argument("sets", type=Path, help="folder of the retrieval sets")
+    parser = recall_parser("bench.embedder_recall", __doc__)
     parser.add_argument("embedders", nargs="+", metavar="NAME[:TOKENS]")
-    parser.add_argument("--set", action="append", dest="names", metavar="SET[@SAMPLE]")
-    parser.add_argument("--pieces", type=int, default=170, help="chunks of a repository")
     options = parser.parse_args()
     print("| set | embedder | questions | chunks | found@5 | MRR@10 | CPU s | chunks/CPU s |")
     print("|---|---|---|---|---|---|---|---|")
-    for name in options.names or ["docstring_nl@20", "semble_nl@12"]:
-        corpora = list(corpora_of(open_set(options.sets, name), options.pieces))
+    for name, corpora in asked_corpora(options):
         for embedder in options.embedders:
             print(_row(name, embedder, corpora), flush=True)
+
+
+def recall_parser(module: str, about: str | None) -> argparse.ArgumentParser:
+    """Return a parser of the words that say which sets are asked and how much of them."""
+    parser = argparse.ArgumentParser(
+        f"python -m {module}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("sets", type=Path, help="folder of the retrieval sets")
+    parser.add_argument("--set", action="append", dest="names", metavar="SET[@SAMPLE]")
+    parser.add_argument("--pieces", type=int, default=170, help="chunks of a repository")
+    return parser
+
+
+def asked_corpora(options: argparse.Namespace) -> Iterator[tuple[str, list[Corpus]]]:
+    """Yield the corpora of each set that the words of :func:`recall_parser` name."""
+    for name in options.names or ["docstring_nl@20", "semble_nl@12"]:
+        yield name, list(_corpora(open_set(options.sets, name), options.pieces))
 
 
 def _row(set_name: str, name: str, corpora: list[Corpus]) -> str:
@@ -95,7 +110,7 @@ def _ranks(
     return ranks
 
 
-def corpora_of(retrieval_set: RetrievalSet, most: int) -> Iterator[Corpus]:
+def _corpora(retrieval_set: RetrievalSet, most: int) -> Iterator[Corpus]:
     """Yield a corpus of at most ``most`` chunks a repository, more if its gold alone is more."""
     asked = retrieval_set.snapshots
     for snapshot in read_snapshots(retrieval_set):

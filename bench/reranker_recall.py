@@ -6,18 +6,15 @@ vectors of MiniLM itself (0.3 cosine and 0.7 of it), for which the model reads e
 text that no earlier question had among its 30.
 """
 
-import argparse
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
 
-from bench.embedder_recall import Corpus, corpora_of, is_gold
-from evaluation.retrieval_sets import open_set
+from bench.embedder_recall import Corpus, asked_corpora, is_gold, recall_parser
 from resources.embedders.minilm import DEFAULT_TOKENS, MODEL, MiniLMEmbedder, load_tokenizer
 from resources.models import model_file
 from resources.rerankers.maxsim import MaxSimReranker
@@ -66,15 +63,10 @@ class _TokenVectors:
 
 def main() -> None:
     """Print the table for the sets that are named."""
-    parser = argparse.ArgumentParser(prog="python -m bench.reranker_recall", description=__doc__)
-    parser.add_argument("sets", type=Path, help="folder of the retrieval sets")
-    parser.add_argument("--set", action="append", dest="names", metavar="SET[@SAMPLE]")
-    parser.add_argument("--pieces", type=int, default=170, help="chunks of a repository")
-    options = parser.parse_args()
+    options = recall_parser("bench.reranker_recall", __doc__).parse_args()
     print("| set | reordered by | questions | found@5 | MRR@10 | CPU ms a question |")
     print("|---|---|---|---|---|---|")
-    for name in options.names or ["docstring_nl@20", "semble_nl@12"]:
-        corpora = list(corpora_of(open_set(options.sets, name), options.pieces))
+    for name, corpora in asked_corpora(options):
         for way, scores in _ways().items():
             print(_row(name, way, corpora, scores), flush=True)
 
