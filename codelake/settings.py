@@ -135,7 +135,8 @@ class MultiHopSettings(Section):
         0.2,
         ge=0,
         le=1,
-        description="share of the reranking score in the order of hits; the rest is the hybrid one",
+        description="share of its hybrid score that a hit loses if its reranking score is 0; the "
+        "best one loses nothing",
     )
     batch: int = Field(
         64, gt=0, description="texts reranked at once; the clock is read between batches"

@@ -110,11 +110,11 @@ def test_the_first_search_takes_at_most_a_hundred(tables: LanceTables) -> None:
 
 
 def test_hits_come_from_farther_with_each_hop_and_name_their_seed(tables: LanceTables) -> None:
-    def farther_is_better(degrees: float, _: int) -> float:
-        return 0.5 + degrees / 360
+    def sixty_is_right(degrees: float, _: int) -> float:
+        return 1.0 if degrees >= 60 else 0.1 + degrees / 1000
 
-    answer, _ = walk(tables, farther_is_better, neighbours=20, rerank_weight=1)
-    assert answer.hits[0].path > "100.py"
+    answer, _ = walk(tables, sixty_is_right, neighbours=20, rerank_weight=1, high_score=0.1)
+    assert answer.hits[0].path == "060.py"
     assert answer.hits[0].hop > 1
     assert answer.hits[0].seed
     assert [h.score for h in answer.hits] == sorted((h.score for h in answer.hits), reverse=True)

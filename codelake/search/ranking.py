@@ -38,7 +38,8 @@ def score_candidates(
             signals |= _exact_signals(candidate, question, defines, use)
         base = _fused(signals, settings.dense_weight)
         if best > 0:
-            base += weight * (signals["rerank"] / best - base)
+            # A factor, not a share of the sum: what is near the question in no other way stays low.
+            base *= 1 - weight * (1 - signals["rerank"] / best)
         bonus = settings.ranking.exact_bonus * signals.get("exact", 0.0)
         bonus += settings.ranking.literal_bonus * signals.get("literal", 0.0)
         factor = _weight(candidate, question, settings.ranking)
