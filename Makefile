@@ -16,7 +16,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 STORE_ARGS := $(if $(STORE),--store "$(STORE)") $(if $(CONFIG),--config "$(CONFIG)")
-CODE := codelake resources assets evaluation pipelines tests bench
+CODE := codelake resources assets evaluation pipelines tests bench training
 
 # Only the literal text travels; without this, make would expand a `$` on the way.
 unexport REPOS Q
@@ -25,7 +25,7 @@ export CODELAKE_QUERY = $(value Q)
 
 .DEFAULT_GOAL := help
 .PHONY: help install index search status ui test test-ane golden soak coverage check fix eval \
-	bench bench-peers lock clean
+	bench bench-peers train-static lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -112,6 +112,13 @@ bench-peers: ## let other chunkers cut the same files, in .venv-peers
 	.venv-peers/bin/python -m pip install -q --disable-pip-version-check -r bench/peers.txt
 	@exec .venv-peers/bin/python -m bench.peers $(ARGS)
 
+# Needs pip, npm and apt-get with source packages; SETS is what the table must not have seen.
+TRAINING ?= .training
+SETS ?= ../shared/data/eval
+
+train-static: install ## train the table of the embedder static anew, see docs/static-table.md
+	@exec "$(BIN)/python" -m training "$(TRAINING)" --sets "$(SETS)" $(ARGS)
+
 # Every extra but those that bring another numpy (ane) or a gigabyte (folder).
 EXTRAS := eval mcp metrics openai postgres s3 sql ui voyage watch
 
@@ -123,4 +130,4 @@ lock: ## write the locks anew from pyproject.toml; ARGS=--upgrade takes newer re
 	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements-ane.lock $(ARGS)
 
 clean: ## remove the virtual environment and caches, not the store
-	rm -rf "$(VENV)" "$(ANE_VENV)" .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build
+	rm -rf "$(VENV)" "$(ANE_VENV)" .venv-peers "$(TRAINING)" .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build

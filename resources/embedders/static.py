@@ -19,6 +19,7 @@ from resources.models import model_file
 from resources.models.tensors import read_tensors
 
 TABLE: Final = "static.safetensors"
+VOCABULARY: Final = "static_vocabulary.txt"  # the token of each row of a trained table
 REVISION: Final = "d7cf2b0350a8"  # first digits of the SHA-256 of TABLE; a test compares them
 DIMENSION: Final = 256
 DEFAULT_TOKENS: Final = 512
