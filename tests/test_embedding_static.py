@@ -1,7 +1,9 @@
 """The token table: what it says, how it is stored, and that every text has a vector."""
 
 import hashlib
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,22 +14,51 @@ from codelake.embedding import BLANK
 from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
 from resources.embedders import open_embedder
-from resources.embedders.static import DIMENSION, REVISION, TABLE, StaticEmbedder, load_table
-from resources.embedders.wording import only_words
+from resources.embedders.static import (
+    DIMENSION,
+    REVISION,
+    TABLE,
+    VOCABULARY,
+    StaticEmbedder,
+    load_table,
+)
+from resources.embedders.wording import WordPieces, words_of
 from resources.models import FOLDER, model_file
-from resources.models.build_static import is_word, quantize
 from resources.models.tensors import read_tensors, write_tensors
 
 
 def test_the_model_id_names_the_shipped_table() -> None:
-    data = model_file(TABLE).read_bytes()
-    assert hashlib.sha256(data).hexdigest().startswith(REVISION)
-    assert len(data) < 10_000_000
+    table, vocabulary = model_file(TABLE).read_bytes(), model_file(VOCABULARY).read_bytes()
+    assert hashlib.sha256(table + vocabulary).hexdigest().startswith(REVISION)
+    assert len(table) < 10_000_000
     assert open_embedder(EmbeddingSettings(embedder="static")).model_id == f"static-{REVISION}-512"
 
 
 def test_its_origin_is_shipped_with_it() -> None:
     assert "Apache License" in (FOLDER / "static_NOTICE.txt").read_text("utf-8")
+
+
+REFERENCE = json.loads(Path(__file__).with_name("static_reference.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("row", REFERENCE, ids=lambda row: row["text"][:20])
+def test_vectors_are_the_reference_ones(row: dict[str, Any]) -> None:
+    embedder = StaticEmbedder()
+    document = embedder.embed_documents([row["text"]]).vectors[0]
+    question = embedder.embed_queries([row["text"]]).vectors[0]
+    np.testing.assert_allclose(document[:16], row["document"], atol=2e-5)
+    np.testing.assert_allclose(question[:16], row["question"], atol=2e-5)
+
+
+def test_a_vector_is_the_weighed_sum_of_its_tokens() -> None:
+    arrays = read_tensors(model_file(TABLE))
+    words = model_file(VOCABULARY).read_text("utf-8").splitlines()
+    mutex, lock = words.index("mutex"), words.index("lock")
+    rows = arrays["table"].astype(np.float64) * arrays["scale"][:, None]
+    weight = arrays["document_weight"]
+    wanted = weight[mutex] * rows[mutex] + 2 * weight[lock] * rows[lock]  # four times is twice
+    found = StaticEmbedder().embed_documents(["mutexLock(lock); LOCK lock"]).vectors[0]
+    np.testing.assert_allclose(found, wanted / np.linalg.norm(wanted), atol=1e-5)
 
 
 def test_a_question_finds_its_function() -> None:
@@ -71,20 +102,15 @@ def test_a_setting_that_means_nothing_is_refused() -> None:
         open_embedder(EmbeddingSettings(embedder="static", dimensions=64))
 
 
-def test_rare_words_weigh_more_and_marks_nothing() -> None:
+def test_each_token_has_a_row_and_what_is_no_word_weighs_nothing() -> None:
     table = load_table()
-    assert table.vectors.shape == (30522, DIMENSION)
-    assert not table.document_weight[:106].any()  # [PAD], [CLS], unused, "!" ...
-    assert table.document_weight[30_000] > table.document_weight[2_000] > 0
-    assert [is_word(token) for token in ("[CLS]", "##ing", "(", "9")] == [False, True, False, True]
-
-
-def test_rows_keep_their_direction_in_eight_bits() -> None:
-    rows = np.random.default_rng(3).standard_normal((20, 64)).astype(np.float32)
-    table, scale = quantize(rows)
-    back = table.astype(np.float32) * scale[:, None]
-    cosines = (back * rows).sum(1) / np.linalg.norm(back, axis=1) / np.linalg.norm(rows, axis=1)
-    assert cosines.min() > 0.999
+    words = model_file(VOCABULARY).read_text("utf-8").splitlines()
+    assert table.vectors.shape == (len(words), DIMENSION)
+    assert table.query_weight.shape == table.document_weight.shape == (len(words),)
+    assert words[0] == "[UNK]"
+    assert table.query_weight[0] == table.document_weight[0] == 0
+    assert (table.query_weight[1:] > 0).all()
+    assert table.query_weight[words.index("mutex")] > 2 * table.query_weight[words.index("the")]
 
 
 def test_arrays_come_back_from_a_file(tmp_path: Path) -> None:
@@ -104,12 +130,38 @@ def test_arrays_come_back_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("JSONResponseParser", "JSON Response Parser"),
-        ("parse_json2Text", "parse json2 Text"),
-        ("a.b(c);", "a b c "),
-        ("{ } ;", "{ } ;"),
-        ("größeÄndern", "größeÄndern"),
+        ("JSONResponseParser", "json response parser"),
+        ("parse_json2Text", "parse json2 text"),
+        ("SHA256Hash UTF8", "sha256 hash utf8"),
+        ("a.b(c);", "a b c"),
+        ("{ } ;", ""),
+        ("größeÄndern", "größeändern"),
     ],
 )
 def test_code_is_told_in_words(code: str, words: str) -> None:
-    assert only_words(code) == words
+    assert " ".join(words_of(code)) == words
+
+
+PIECES = ["[UNK]", "read", "##er", "##s", "a", "##b", "##bc"]
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("Reader, readers", ["read", "##er", "read", "##er", "##s"]),
+        ("read_read", ["read", "read"]),
+        ("abc", ["a", "##bc"]),
+        ("réad", ["read"]),
+        ("reading abd", ["[UNK]", "[UNK]"]),
+        ("read" * 26, ["[UNK]"]),
+        ("()", ["[UNK]"]),
+    ],
+)
+def test_words_are_cut_into_the_longest_tokens(text: str, tokens: list[str]) -> None:
+    assert [PIECES[number] for number in WordPieces(PIECES).ids(text)] == tokens
+
+
+@given(st.text(max_size=30))
+def test_words_are_cut_alike_every_time(text: str) -> None:
+    pieces = WordPieces(PIECES)
+    assert pieces.ids(text) == pieces.ids(text)

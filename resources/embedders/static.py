@@ -12,19 +12,21 @@ from numpy.typing import NDArray
 
 from codelake.embedding import Embedded, Part, Usage, gather, unit_vectors
 from codelake.settings import EmbeddingSettings
-from resources.embedders.minilm import CHARACTERS_PER_TOKEN, load_tokenizer
 from resources.embedders.opening import refuse_settings
-from resources.embedders.wording import only_words
+from resources.embedders.wording import WordPieces
 from resources.models import model_file
 from resources.models.tensors import read_tensors
 
 TABLE: Final = "static.safetensors"
-VOCABULARY: Final = "static_vocabulary.txt"  # the token of each row of a trained table
-REVISION: Final = "d7cf2b0350a8"  # first digits of the SHA-256 of TABLE; a test compares them
+VOCABULARY: Final = "static_vocabulary.txt"  # the token of each row of the table
+# First digits of the SHA-256 of TABLE and VOCABULARY together; a test compares them.
+REVISION: Final = "78fc3b707924"
 DIMENSION: Final = 256
 DEFAULT_TOKENS: Final = 512
-_PART_TEXTS: Final = 256  # texts that are tokenised and answered together
-_UNKNOWN: Final = 100  # [UNK], what a text without any token stands for
+_PART_TEXTS: Final = 256  # texts that are answered together
+# A longer text is cut before it is split, so that a megabyte costs no more than a page; no
+# token needs more characters on average, white space included.
+_CHARACTERS_PER_TOKEN: Final = 64
 
 Array = NDArray[np.float32]
 
@@ -69,10 +71,9 @@ class StaticEmbedder:
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the word pieces of each text, uncut."""
-        longest = self.max_tokens * CHARACTERS_PER_TOKEN
-        words = [only_words(text[:longest]) for text in texts]
-        found = load_tokenizer().encode_batch_fast(words, add_special_tokens=False)
-        return [encoding.ids or [_UNKNOWN] for encoding in found]
+        longest = self.max_tokens * _CHARACTERS_PER_TOKEN
+        pieces = load_pieces()
+        return [pieces.ids(text[:longest]) for text in texts]
 
     def _parts(self, texts: Iterable[str], weight: Array) -> Iterator[Part]:
         stream, start = iter(texts), 0
@@ -111,6 +112,12 @@ def load_table() -> TokenTable:
 
 
 @lru_cache(maxsize=1)
+def load_pieces() -> WordPieces:
+    """Return what cuts words into the rows of the table, read once in a process."""
+    return WordPieces(model_file(VOCABULARY).read_text("utf-8").splitlines())
+
+
+@lru_cache(maxsize=1)
 def _load_table() -> TokenTable:
     arrays = read_tensors(model_file(TABLE))
     vectors = arrays["table"].astype(np.float32) * arrays["scale"][:, None]
@@ -121,7 +128,7 @@ def add_up(ids: Sequence[int], weight: Array) -> Array:
     """Add up the vectors of a text; a token that stands there four times counts twice."""
     tokens, counts = np.unique(np.array(ids), return_counts=True)
     weights = weight[tokens] * np.sqrt(counts, dtype=np.float32)
-    if not weights.any():  # no word at all: better its punctuation than no vector
+    if not weights.any():  # no word at all: better that than no vector
         weights = np.ones_like(weights)
     vector: Array = weights @ load_table().vectors[tokens]
     return vector

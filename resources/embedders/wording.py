@@ -7,23 +7,9 @@ from typing import Final
 
 # What stands together in an identifier: JSON|Response|Parser, SHA256|Hash.
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[^\WA-Z_]+")
-_SMALL_THEN_LARGE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_ACRONYM_THEN_WORD: Final = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])")
-_NO_WORD: Final = re.compile(r"[^\w\s]+|_+")
 _CONTINUES: Final = "##"
 _LONGEST_WORD: Final = 100  # characters; longer ones are keys and digests, and no word at all
 _KEPT_WORDS: Final = 100_000  # words whose pieces are remembered, some 15 MB
-
-
-def only_words(text: str) -> str:
-    """Return the words of code, identifiers split, without punctuation.
-
-    A word piece model spends a token on each bracket and dot, four of ten in code; what is left
-    says the same in fewer. A text without any word is returned as it is.
-    """
-    text = _SMALL_THEN_LARGE.sub(" ", text)
-    words = _NO_WORD.sub(" ", _ACRONYM_THEN_WORD.sub(" ", text))
-    return words if words.strip() else text
 
 
 def words_of(text: str) -> list[str]:
