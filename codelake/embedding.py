@@ -134,6 +134,16 @@ class CuttingEmbedder(Protocol):
 
 
 @runtime_checkable
+class WeighedEmbedder(Protocol):
+    """An embedder that tells what its vectors are worth beside words."""
+
+    @property
+    def dense_weight(self) -> float:
+        """Share of the vector score in hybrid search where the settings leave it open."""
+        ...
+
+
+@runtime_checkable
 class Closable(Protocol):
     """An embedder that has connections."""
 

@@ -45,6 +45,12 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> LanceTables:
     return fill(tmp_path_factory.mktemp("store"), chunks, symbols, EMBEDDER)
 
 
+class Certain(HashEmbedder):
+    """An embedder that leaves nothing to words."""
+
+    dense_weight: float = 1.0
+
+
 def ask(tables: LanceTables, query: str, **options: object) -> Answer:
     return search(query, tables=tables, embedder=EMBEDDER, **options)  # type: ignore[arg-type]
 
@@ -351,3 +357,18 @@ def test_the_answer_has_the_keys_programs_rely_on(tables: LanceTables) -> None:
     )
     (first, *_) = replace(answer).as_json()["hits"]  # type: ignore[misc]
     assert set(wanted.split()) <= set(first)
+
+
+def test_an_embedder_may_have_a_weight_of_its_own_that_settings_overrule(
+    tables: LanceTables,
+) -> None:
+    def scores(embedder: HashEmbedder, settings: SearchSettings) -> list[float]:
+        asked = "when is a card declined"
+        hits = search(asked, tables=tables, embedder=embedder, settings=settings).hits
+        return [hit.score for hit in hits]
+
+    own = scores(Certain(64), SearchSettings())
+    assert own == scores(EMBEDDER, SearchSettings(dense_weight=1.0))
+    default = scores(EMBEDDER, SearchSettings())
+    assert own != default
+    assert default == scores(Certain(64), SearchSettings(dense_weight=0.6))

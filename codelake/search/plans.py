@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from codelake.embedding import Embedder
+from codelake.embedding import Embedder, WeighedEmbedder
 from codelake.errors import UsageError
 from codelake.reranking import Reranker
 from codelake.search.tables import ID_COLUMNS, SearchTables
@@ -55,10 +55,18 @@ def make_plan(
     if share > 0:
         plan.embedder = embedder
         # While vectors fill in, rows without one must not lose to those that have it.
-        plan.dense_weight = settings.dense_weight * share
+        plan.dense_weight = _dense_weight(embedder, settings) * share
     if mode == "multihop" or (reranker is not None and settings.multihop.when == "auto"):
         _plan_walk(plan, reranker, share)
     return plan
+
+
+def _dense_weight(embedder: Embedder | None, settings: SearchSettings) -> float:
+    """Return the weight that is set, or else the embedder's own, or else the default."""
+    is_set = "dense_weight" in settings.model_fields_set
+    if not is_set and isinstance(embedder, WeighedEmbedder):
+        return embedder.dense_weight
+    return settings.dense_weight
 
 
 def _plan_walk(plan: Plan, reranker: Reranker | None, share: float) -> None:

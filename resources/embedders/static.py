@@ -49,6 +49,7 @@ class StaticEmbedder:
 
     dimension: int = DIMENSION
     is_remote: bool = False
+    dense_weight: float = 0.45  # docs/search.md has what 0.3 and 0.6 find
 
     def __init__(self, max_tokens: int = DEFAULT_TOKENS) -> None:
         """Choose how much of a text is read; nothing is loaded yet."""
