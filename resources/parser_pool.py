@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import BinaryIO, Final, Self, cast
@@ -26,6 +26,7 @@ from codelake.errors import CodelakeError
 from codelake.secrets import find_suspects
 from codelake.settings import Settings
 from codelake.syntax import File, ParsedFile, ParseOptions, assemble_syntax, parse_options
+from resources.parser_faults import GRAMMAR_STOPPED, Fault, find_stops
 from resources.parser_worker import (
     IDLE,
     OUT_OF_MEMORY,
@@ -37,8 +38,6 @@ from resources.parser_worker import (
 
 _TASK_FILES: Final = 64  # files of one task: small enough to spread one batch over the workers
 _TASK_BYTES: Final = 4_000_000  # bytes of one task: bounds what a lost worker has to do again
-_SMALL_FILE: Final = 65_536  # a grammar that stops on a file of this size is broken at once
-_MOST_FAULTS: Final = 3  # on bigger files it may have been the file: three are the grammar
 _BASE_MEMORY: Final = 512 * 2**20  # bytes of a worker beyond its start, and for each byte of the
 _BYTES_PER_BYTE: Final = (
     192  # largest file: trees of broken input took up to 110 (docs/chunking.md)
@@ -63,23 +62,14 @@ class _Work:
     """Some rows of one batch, and what came of them."""
 
     batch: pa.RecordBatch
-    first: int
-    """Number of the first row, counted over all batches."""
+    numbers: Sequence[int]
+    """Number of each row, counted over all batches."""
     languages: list[str]
     sizes: list[int]
     skips: list[str]
     suspects: list[bool]
     sent: list[str] = field(default_factory=list)
     parsed: list[ParsedFile] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    reason: str
-    language: str
-    size: int
-    is_fatal: bool
-    """The worker died although the file was not parsed."""
 
 
 class _Worker:
@@ -149,7 +139,7 @@ class ParserPool:
         self._seconds = settings.chunking.parse_seconds
         self._memory = _BASE_MEMORY + _BYTES_PER_BYTE * settings.files.max_bytes
         self._workers: list[_Worker] = []
-        self._faults: dict[int, _Fault] = {}
+        self.faults: dict[int, Fault] = {}
         self._idle_deaths = 0
 
     def __enter__(self) -> Self:
@@ -176,18 +166,22 @@ class ParserPool:
 
     def map(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the syntax rows of each batch, in order; few batches are held at a time."""
+        return self.map_numbered(_numbered(batches))
+
+    def map_numbered(
+        self, batches: Iterable[tuple[Sequence[int], pa.RecordBatch]]
+    ) -> Iterator[pa.RecordBatch]:
+        """Do so for rows whose numbers are given: some of a run whose other rows are elsewhere."""
         source = iter(batches)
         waiting: deque[tuple[pa.RecordBatch, list[_Work]]] = deque()
-        first = 0
         is_exhausted = False
         while True:
             while not is_exhausted and self._wants_more(waiting):
-                batch = next(source, None)
-                if batch is None:
+                numbers, batch = next(source, (None, None))
+                if numbers is None:
                     is_exhausted = True
                     break
-                waiting.append((batch, _split(batch, first)))
-                first += batch.num_rows
+                waiting.append((batch, _split(batch, numbers)))
             if not waiting:
                 return
             self._check(waiting[0][1])
@@ -257,7 +251,7 @@ class ParserPool:
             return
         language, size = work.languages[row], work.sizes[row]
         is_fatal = bool(work.sent[row])
-        self._faults[work.first + row] = _Fault(_reason(code), language, size, is_fatal)
+        self.faults[work.numbers[row]] = Fault(_reason(code), language, size, is_fatal)
 
     def _check(self, works: list[_Work]) -> None:
         """Drop results that a fault noticed later makes wrong: it was earlier in the input."""
@@ -267,33 +261,27 @@ class ParserPool:
 
     def _withouts(self, work: _Work) -> list[str]:
         """Return for each file why it is not to be parsed or read, empty where it is."""
-        stops = self._stops()
+        stops = find_stops(self.faults)
         found = []
-        for number, (language, skip) in enumerate(
-            zip(work.languages, work.skips, strict=True), work.first
-        ):
-            fault = self._faults.get(number)
+        for number, language, skip in zip(work.numbers, work.languages, work.skips, strict=True):
+            fault = self.faults.get(number)
             if skip or (fault and fault.is_fatal):
                 found.append(skip or _NOT_READ)
             elif stops.get(language, number) < number:
-                found.append("grammar-stopped")
+                found.append(GRAMMAR_STOPPED)
             else:
                 found.append(fault.reason if fault else "")
         return found
 
-    def _stops(self) -> dict[str, int]:
-        """Return by language the row behind which its grammar is not asked any more."""
-        counts: dict[str, int] = {}
-        stops: dict[str, int] = {}
-        for row, fault in sorted(self._faults.items()):
-            is_small_hang = fault.reason == "timeout" and fault.size <= _SMALL_FILE
-            counts[fault.language] = counts.get(fault.language, 0) + 1
-            if is_small_hang or counts[fault.language] >= _MOST_FAULTS:
-                stops.setdefault(fault.language, row)
-        return stops
+
+def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[range, pa.RecordBatch]]:
+    first = 0
+    for batch in batches:
+        yield range(first, first + batch.num_rows), batch
+        first += batch.num_rows
 
 
-def _split(batch: pa.RecordBatch, first: int) -> list[_Work]:
+def _split(batch: pa.RecordBatch, numbers: Sequence[int]) -> list[_Work]:
     """Cut a batch into works of bounded size."""
     languages = batch.column("language").to_pylist()
     sizes = pc.binary_length(batch.column("content")).to_pylist()
@@ -310,7 +298,7 @@ def _split(batch: pa.RecordBatch, first: int) -> list[_Work]:
         rows = batch.slice(start, end - start)
         part = slice(start, end)
         facts = (languages[part], sizes[part], skips[part], suspects[part])
-        works.append(_Work(rows, first + start, *facts))
+        works.append(_Work(rows, numbers[part], *facts))
         start = end
     return works
 
