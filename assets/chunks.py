@@ -6,8 +6,8 @@ import dagster as dg
 import pyarrow as pa
 
 from codelake.chunking.batches import chunk_batch
-from codelake.settings import Settings
 from resources.configuration import Configuration
+from resources.engines import Engine
 from resources.progress import reporter
 from resources.stages import Batches, Stream
 
@@ -20,11 +20,9 @@ from resources.stages import Batches, Stream
 )
 def chunks(configuration: Configuration, syntax: Batches) -> Stream:
     """Cut the parsed files into chunks."""
-    return Stream(_batches(syntax, configuration.load()))
+    return Stream(_batches(syntax, configuration.open_engine()))
 
 
-def _batches(syntax: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
+def _batches(syntax: Batches, engine: Engine) -> Iterator[pa.RecordBatch]:
     reporter().stage("chunks", unit="files", total=syntax.row_count)
-    for batch in syntax:
-        yield chunk_batch(batch, settings)
-        reporter().advance(batch.num_rows)
+    yield from engine.cut(chunk_batch, syntax)

@@ -33,11 +33,12 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
     dimension = store.dimension(embedder.model_id) or embedder.dimension
     store.use_model(embedder.model_id, dimension, settings)
     pending = store.pending_count(embedder.model_id)
+    worker = configuration.open_engine().embedder(embedder)
     reporter().stage("embeddings", unit="texts", total=pending)
     embedded, failures, cut, stopped = 0, dict[str, str](), list[str](), ""
     try:
         for part in embed_texts(
-            store.pending(embedder.model_id), embedder, progress=reporter().advance
+            store.pending(embedder.model_id), worker, progress=reporter().advance
         ):
             embedded += store.append_embeddings(part.table, are_new=True)
             failures |= part.failures

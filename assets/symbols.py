@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import dagster as dg
 import pyarrow as pa
 
-from codelake.settings import Settings
 from codelake.symbols import symbols_batch
 from resources.configuration import Configuration
+from resources.engines import Engine
 from resources.progress import reporter
 from resources.stages import Batches, Stream
 
@@ -20,11 +20,9 @@ from resources.stages import Batches, Stream
 )
 def symbols(configuration: Configuration, syntax: Batches) -> Stream:
     """Turn the definitions of the parsed files into symbol records."""
-    return Stream(_batches(syntax, configuration.load()))
+    return Stream(_batches(syntax, configuration.open_engine()))
 
 
-def _batches(syntax: Batches, settings: Settings) -> Iterator[pa.RecordBatch]:
+def _batches(syntax: Batches, engine: Engine) -> Iterator[pa.RecordBatch]:
     reporter().stage("symbols", unit="files", total=syntax.row_count)
-    for batch in syntax:
-        yield symbols_batch(batch, settings)
-        reporter().advance(batch.num_rows)
+    yield from engine.cut(symbols_batch, syntax)

@@ -9,10 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from codelake.schemas import SKIP_REASONS
-from codelake.settings import Settings
 from resources.configuration import Configuration
-from resources.contents import read_contents
-from resources.parser_pool import ParserPool
+from resources.engines import Engine
 from resources.progress import reporter
 from resources.stages import Batches, Notes, Stream, count_notes
 
@@ -30,24 +28,23 @@ def syntax(configuration: Configuration, repositories: Batches, files: Batches) 
     """Decode, mask and parse the files that are new or changed."""
     notes: Notes = {}
     return Stream(
-        parse_files(repositories.table(), files, configuration.load(), notes),
+        parse_files(repositories.table(), files, configuration.open_engine(), notes),
         notes,
     )
 
 
 def parse_files(
-    repositories: pa.Table, files: Batches, settings: Settings, notes: Notes
+    repositories: pa.Table, files: Batches, engine: Engine, notes: Notes
 ) -> Iterator[pa.RecordBatch]:
     """Yield the syntax rows of every file to be parsed and count their outcomes."""
     statuses, skipped, secrets = Counter[str](), Counter[str](), Counter[str]()
     reporter().stage("syntax", unit="files", total=files.count(status=("added", "modified")))
-    with ParserPool(settings.run.workers, settings) as pool:
-        for batch in pool.map(read_contents(repositories, files, settings)):
-            statuses.update(batch.column("parse_status").to_pylist())
-            skipped.update(batch.column("skip_reason").to_pylist())
-            secrets.update(pc.list_flatten(batch.column("redactions")).to_pylist())
-            reporter().advance(batch.num_rows)
-            yield batch
+    for batch in engine.parse(repositories, files):
+        statuses.update(batch.column("parse_status").to_pylist())
+        skipped.update(batch.column("skip_reason").to_pylist())
+        secrets.update(pc.list_flatten(batch.column("redactions")).to_pylist())
+        reporter().advance(batch.num_rows)
+        yield batch
     notes["secrets"] = dg.MetadataValue.json(dict(secrets))
     notes |= count_notes("", _PARSED, statuses)
     notes |= count_notes("skipped ", SKIP_REASONS, skipped)

@@ -11,6 +11,7 @@ from pydantic import PrivateAttr
 from codelake.embedding import Closable, Embedder
 from codelake.settings import Settings
 from resources.embedders import open_embedder
+from resources.engines import Engine, LocalEngine
 from resources.git import without_credentials
 from resources.settings_file import load_settings
 from resources.store import LanceStore
@@ -93,6 +94,10 @@ class Configuration(dg.ConfigurableResource[None]):
         if self._embedder is None and settings.embedder != NO_EMBEDDER:
             self._embedder = open_embedder(settings)
         return self._embedder
+
+    def open_engine(self) -> Engine:
+        """Return what does the heavy stages of this run."""
+        return LocalEngine(self.load())
 
     def close_embedder(self) -> None:
         """Close the connections of the embedder, if it has any; a later text opens new ones."""
