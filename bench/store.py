@@ -78,12 +78,13 @@ def _embed(store: LanceStore) -> None:
     hashes = [text_hash for text_hash, _ in store.pending(_MODEL)]
     for start in range(0, len(hashes), _SLICE):
         some = hashes[start : start + _SLICE]
-        store.append_embeddings(_embeddings(some, unit_vectors(len(some), seed=start)))
+        store.append_embeddings(embeddings(some, unit_vectors(len(some), seed=start)))
     store.fill_vectors("chunks", _MODEL)
     store.complete_model(_MODEL)
 
 
-def _embeddings(hashes: Sequence[str], vectors: NDArray[np.float32]) -> pa.Table:
+def embeddings(hashes: Sequence[str], vectors: NDArray[np.float32]) -> pa.Table:
+    """Return rows of ``EMBEDDINGS``."""
     offsets = np.arange(len(hashes) + 1, dtype=np.int32) * _DIMENSION
     flat = pa.array(vectors.astype(np.float16).ravel())
     columns = [[_MODEL] * len(hashes), hashes, pa.ListArray.from_arrays(pa.array(offsets), flat)]
