@@ -1,6 +1,7 @@
 """A store in a bucket does what one in a folder does, and says what is wrong with the bucket."""
 
 import io
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,12 @@ def test_a_read_of_nothing_says_what_to_run(place: BucketPlace) -> None:
 def test_unset_keys_are_asked_for(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     with pytest.raises(StoreError, match="set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in"):
+        BucketPlace(f"s3://{BUCKET}", reached(service))
+
+
+def test_what_has_to_be_installed_is_named(monkeypatch: pytest.MonkeyPatch, service: str) -> None:
+    monkeypatch.setitem(sys.modules, "obstore.store", None)
+    with pytest.raises(StoreError, match=r"needs obstore: pip install 'codelake\[s3\]'"):
         BucketPlace(f"s3://{BUCKET}", reached(service))
 
 
