@@ -14,7 +14,7 @@ from bench.trees import Source, collect
 PARTS: Final[dict[str, str]] = {
     "chunking": "Cutting against raw Tree-sitter parsing, one thread",
     "pipeline": "The whole pipeline with a stub embedder",
-    "embedding": "The embedded default model",
+    "embedding": "The shipped embedders",
     "service": "Our way to an embeddings service against its own client",
     "store": "The store alone, with random vectors",
     "vectors": "The vector index against exact search, alone",

@@ -1,4 +1,4 @@
-"""The embedded default model: tokens, chunks and symbols a second, and one question."""
+"""The shipped embedders: tokens, chunks and symbols a second, and one question."""
 
 import os
 import statistics
@@ -11,7 +11,9 @@ from bench.figures import Figure
 from bench.measure import run_measured
 from bench.trees import Source
 from codelake.chunking import chunk
+from codelake.embedding import Embedder
 from resources.embedders.minilm import MiniLMEmbedder
+from resources.embedders.static import StaticEmbedder
 
 _CHUNKS = 512
 _SYMBOLS = 2048
@@ -39,7 +41,15 @@ def measure(sources: list[Source]) -> list[Figure]:
         embedder.embed_queries(["load the model before anything is measured"])
         figures += _rates(embedder, chunks, f"chunks, {threads} thread(s)")
         figures += _rates(embedder, symbols, f"symbols, {threads} thread(s)")
-    return [*figures, *_question(embedder), _start()]
+    return [*figures, *_question(embedder, ""), _start(), *_measure_table(chunks, symbols)]
+
+
+def _measure_table(chunks: Sequence[str], symbols: Sequence[str]) -> list[Figure]:
+    """Embed the same texts with the token table, whose tokens are words and fewer."""
+    table = StaticEmbedder()
+    table.embed_queries(["load the table before anything is measured"])
+    rates = [*_rates(table, chunks, "static, chunks"), *_rates(table, symbols, "static, symbols")]
+    return [*rates, *_question(table, "static, ")]
 
 
 def _chunk_texts(sources: list[Source]) -> list[str]:
@@ -53,7 +63,7 @@ def _chunk_texts(sources: list[Source]) -> list[str]:
     return texts[:_CHUNKS]
 
 
-def _rates(embedder: MiniLMEmbedder, texts: Sequence[str], name: str) -> list[Figure]:
+def _rates(embedder: Embedder, texts: Sequence[str], name: str) -> list[Figure]:
     tokens = embedder.usage.tokens
     cpu, wall = _spent(lambda: embedder.embed_documents(texts))
     tokens = embedder.usage.tokens - tokens
@@ -65,15 +75,15 @@ def _rates(embedder: MiniLMEmbedder, texts: Sequence[str], name: str) -> list[Fi
     ]
 
 
-def _question(embedder: MiniLMEmbedder) -> list[Figure]:
+def _question(embedder: Embedder, name: str) -> list[Figure]:
     spent = []
     for number in range(_QUESTIONS):
         question = [f"where are the retries of request {number} handled"]
         spent.append(_spent(partial(embedder.embed_queries, question)))
     cpu, wall = (statistics.median(column) * 1000 for column in zip(*spent, strict=True))
     return [
-        Figure("one question, median", wall, "ms"),
-        Figure("one question, median", cpu, "CPU ms"),
+        Figure(f"{name}one question, median", wall, "ms"),
+        Figure(f"{name}one question, median", cpu, "CPU ms"),
     ]
 
 
