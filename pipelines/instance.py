@@ -20,6 +20,8 @@ WRITER_TAG: Final = "codelake/store"
 _SETTINGS: Final = f"""\
 telemetry:
   enabled: false
+nux:
+  enabled: false
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager
   class: NoOpComputeLogManager
