@@ -1,52 +1,27 @@
 """Nights whose runs and events are kept in PostgreSQL, in a server started for the test."""
 
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import dagster as dg
 import pytest
 from nights import commit, night
+from postgres_server import INITDB, NO_SERVER, serving
 
 from assets.indexed_repository import KEY, REPOSITORIES
 from pipelines.instance import open_instance
 
 pytest.importorskip("dagster_postgres", reason="the extra codelake[postgres] is not installed")
 
-_DEBIAN = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-_INITDB = shutil.which("initdb") or (str(_DEBIAN[-1] / "initdb") if _DEBIAN else "")
 _ONE = "def one():\n    return 1\n"
 
-pytestmark = pytest.mark.skipif(
-    not _INITDB, reason="no PostgreSQL server here: apt-get install postgresql"
-)
+pytestmark = pytest.mark.skipif(not INITDB, reason=NO_SERVER)
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """Start a server that listens on a socket in a folder, not on the network; yield the folder."""
-    # It refuses to run as root, and its socket's path may have no more than 107 bytes.
-    user = "postgres" if os.geteuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="codelake-pg-", dir="/tmp"))
-    if user:
-        shutil.chown(folder, user)
-    data, options = folder / "data", f"-k {folder} -h '' -c fsync=off"
-
-    def run(program: str, *words: str) -> None:
-        command = [str(Path(_INITDB).with_name(program)), "-D", str(data), *words]
-        log = subprocess.DEVNULL  # a pipe would be held open by the server
-        subprocess.run(command, user=user, cwd=folder, check=True, stdout=log, stderr=log)
-
-    run("initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
-    run("pg_ctl", "-w", "-o", options, "-l", str(folder / "log"), "start")
-    try:
-        yield str(folder)
-    finally:
-        run("pg_ctl", "-w", "-m", "immediate", "stop")
-        shutil.rmtree(folder)
+    with serving() as folder:
+        yield folder
 
 
 def test_a_night_is_kept_in_postgresql(

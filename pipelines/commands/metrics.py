@@ -8,6 +8,7 @@ import click
 from codelake.errors import StoreError, UsageError
 from pipelines.commands.options import GIVEN, read_settings, store_options
 from pipelines.opening import require_night
+from resources.places import work_folder
 
 
 @click.command()
@@ -50,7 +51,9 @@ def metrics(
         raise UsageError(message) from error
     from pipelines.metrics import build_registry  # noqa: PLC0415 - as above
 
-    registry = build_registry(require_night(read_settings(config_file, store)))
+    settings = read_settings(config_file, store)
+    # Served, there may come a night; written or printed without one, something is wrong.
+    registry = build_registry(work_folder(settings) if is_http else require_night(settings))
     if not is_http and output is None:
         sys.stdout.write(generate_latest(registry).decode())
     elif not is_http:

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Back up and restore what a deployment knows: Dagster's runs in PostgreSQL, and a store in a folder.
+#   deploy/backup.sh save FOLDER      deploy/backup.sh restore FOLDER
+# STORE names the folder of the store; leave it out where the tables lie in a bucket, which has versions
+# and replication of its own. The database is found by libpq's variables: PGHOST, PGUSER, PGDATABASE, ...
+set -euo pipefail
+
+usage() {
+  echo "usage: $0 save|restore FOLDER, with STORE and libpq's variables (PGHOST, PGUSER, PGDATABASE) set" >&2
+  exit 2
+}
+[[ $# -eq 2 && -n $2 ]] || usage
+folder=$2
+
+# The lock of the store's writer: no run writes while it is held, and no run is copied half.
+locked() {
+  [[ -n ${STORE:-} ]] || return 0
+  [[ -d $STORE ]] || { echo "no store in $STORE: check STORE" >&2; exit 1; }
+  exec 9>>"$STORE/writer.lock"
+  flock -n 9 || { echo "a run writes to $STORE: wait for it to end, or stop it" >&2; exit 1; }
+}
+
+save() {
+  [[ ! -e $folder ]] || { echo "$folder is there already: name a new folder" >&2; exit 1; }
+  locked
+  local partial=$folder.partial
+  rm -rf "$partial"
+  mkdir -p "$partial"
+  pg_dump --format=custom --no-owner --file="$partial/dagster.dump"
+  if [[ -n ${STORE:-} ]]; then
+    # Mirrors and stage tables come back by themselves.
+    tar -C "$STORE" --exclude=./mirrors --exclude=./stages --exclude=./writer.lock -cf "$partial/store.tar" .
+  fi
+  (cd "$partial" && sha256sum -- * >SHA256SUMS)
+  mv "$partial" "$folder"
+}
+
+restore() {
+  (cd "$folder" && sha256sum --check --quiet SHA256SUMS) || {
+    echo "$folder is not what was saved: take another back-up" >&2
+    exit 1
+  }
+  if [[ -n ${STORE:-} ]]; then
+    [[ -z $(ls -A "$STORE" 2>/dev/null) ]] || { echo "$STORE is not empty: move it away first" >&2; exit 1; }
+    mkdir -p "$STORE"
+    tar -C "$STORE" -xf "$folder/store.tar"
+  fi
+  pg_restore --clean --if-exists --no-owner --exit-on-error --single-transaction \
+    --dbname="${PGDATABASE:?names the database}" "$folder/dagster.dump"
+}
+
+case $1 in
+  save) save ;;
+  restore) restore ;;
+  *) usage ;;
+esac

@@ -1,0 +1,188 @@
+"""What deploy/ holds: a back-up that is restored, and files that say what is true.
+
+Containers cannot be started here; what can be checked without them is.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import dagster as dg
+import pytest
+import yaml
+from nights import commit, night, rows
+from postgres_server import INITDB, NO_SERVER, program, serving
+
+from codelake.settings import parse_settings
+from pipelines.command_line import command_line
+from pipelines.instance import _SETTINGS, open_instance
+from resources.store import LanceStore
+
+_ROOT = Path(__file__).parents[1]
+_DEPLOY = _ROOT / "deploy"
+_BACKUP = _DEPLOY / "backup.sh"
+_ONE = "def one():\n    return 1\n"
+_OURS = ("code", "daemon", "web", "metrics")
+_TABLES = ("chunks", "symbols", "files", "repositories")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    if not INITDB:
+        pytest.skip(NO_SERVER)
+    with serving() as folder:
+        yield folder
+
+
+def _read(name: str) -> Any:  # noqa: ANN401 # YAML is anything
+    return yaml.safe_load((_DEPLOY / name).read_text("utf-8"))
+
+
+def _psql(server: str, database: str, command: str) -> None:
+    words = ["-q", "-v", "ON_ERROR_STOP=1", "-h", server, "-U", "postgres", "-c", command]
+    subprocess.run([program("psql"), *words, database], check=True, stdout=subprocess.DEVNULL)
+
+
+def _backup(
+    server: str, database: str, *words: str, store: Path
+) -> "subprocess.CompletedProcess[str]":
+    path = f"{Path(program('pg_dump')).parent}:{os.environ['PATH']}"
+    environment = {"PATH": path, "PGHOST": server, "PGUSER": "postgres", "PGDATABASE": database}
+    environment["STORE"] = str(store)
+    return subprocess.run(
+        [_BACKUP, *words], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_what_is_saved_can_be_restored(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A night in PostgreSQL is saved, lost, restored, and the next one has nothing to do."""
+    home, store, saved = tmp_path / "home", tmp_path / "store", tmp_path / "saved"
+    home.mkdir()
+    for database in ("before", "after"):
+        _psql(server, "postgres", f"create database {database}")
+
+    def use(database: str) -> None:
+        url = f"postgresql://postgres@/{database}?host={server}"
+        (home / "dagster.yaml").write_text(f"storage:\n  postgres:\n    postgres_url: {url}\n")
+
+    monkeypatch.setenv("DAGSTER_HOME", str(home))
+    use("before")
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    assert night(store, tmp_path / "shop").failed == []
+    before = {table: rows(store, table) for table in _TABLES}
+    with open_instance(store) as instance:
+        runs = [run.run_id for run in instance.get_runs()]
+    with LanceStore(store).writing():
+        refused = _backup(server, "before", "save", str(saved), store=store)
+    assert (refused.returncode, saved.exists()) == (1, False)
+    assert "a run writes to" in refused.stderr
+    done = _backup(server, "before", "save", str(saved), store=store)
+    assert done.returncode == 0, done.stderr
+
+    occupied = _backup(server, "after", "restore", str(saved), store=store)
+    assert (occupied.returncode, "is not empty" in occupied.stderr) == (1, True)
+    shutil.rmtree(store)
+    done = _backup(server, "after", "restore", str(saved), store=store)
+    assert done.returncode == 0, done.stderr
+    use("after")
+    assert {table: rows(store, table) for table in _TABLES} == before
+    assert LanceStore(store).verify() == []
+    summary = night(store, tmp_path / "shop")
+    assert summary.failed == []
+    assert summary.chunks["unchanged"] == len(before["chunks"])
+    assert summary.texts["embedded"] == 0
+    with open_instance(store) as instance:
+        assert {run.run_id for run in instance.get_runs()} > set(runs)
+
+
+def test_a_damaged_back_up_and_wrong_words_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "dagster.dump").write_text("other")
+    (tmp_path / "saved" / "SHA256SUMS").write_text(f"{'0' * 64}  dagster.dump\n")
+    for words, code, told in (
+        (["restore", str(tmp_path / "saved")], 1, "is not what was saved"),
+        (["save", str(tmp_path / "saved")], 1, "name a new folder"),
+        (["destroy", "x"], 2, "usage:"),
+        (["save"], 2, "usage:"),
+    ):
+        done = subprocess.run([_BACKUP, *words], capture_output=True, text=True, check=False)
+        assert (done.returncode, told in done.stderr) == (code, True), done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="no shellcheck on PATH")
+def test_the_script_is_clean() -> None:
+    subprocess.run(["shellcheck", str(_BACKUP)], check=True)
+
+
+def test_dagster_takes_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dagster._core.instance.config import dagster_instance_config  # noqa: PLC0415 # not public
+
+    shutil.copy(_DEPLOY / "dagster.yaml", tmp_path)
+    monkeypatch.setenv("DAGSTER_POSTGRES_HOST", "database")
+    monkeypatch.setenv("DAGSTER_POSTGRES_PASSWORD", "hush")
+    found, _ = dagster_instance_config(str(tmp_path))
+    assert "postgres" in found["storage"]
+    own = yaml.safe_load(_SETTINGS)
+    assert {key: _read("dagster.yaml")[key] for key in own} == own, "one home is as the other"
+
+
+def test_codelake_takes_its_settings() -> None:
+    settings = parse_settings((_DEPLOY / "codelake.toml").read_text("utf-8"))
+    assert settings.s3.folder == "/srv/codelake/work"
+
+
+def test_every_service_of_ours_is_watched_and_has_no_rights() -> None:
+    services = _read("compose.yaml")["services"]
+    image = (_DEPLOY / "Containerfile").read_text("utf-8")
+    assert re.search(r"^USER 10001$", image, re.MULTILINE)
+    assert "HEALTHCHECK" in image
+    for name in _OURS:
+        service = services[name]
+        assert (service["cap_drop"], service["security_opt"]) == (
+            ["ALL"],
+            ["no-new-privileges:true"],
+        )
+        assert "healthcheck" in service or name == "code", "code is watched by the image"
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
+    for service in services.values():
+        assert set(service.get("depends_on", ())) <= services.keys()
+
+
+def test_every_secret_comes_from_the_environment() -> None:
+    names = re.findall(
+        r"^(?:# )?(\w+)=$", (_DEPLOY / "env.example").read_text("utf-8"), re.MULTILINE
+    )
+    files = ("compose.yaml", "compose.ray.yaml")
+    texts = [(_DEPLOY / name).read_text("utf-8") for name in files]
+    used = set(re.findall(r"\$\{(\w+)[:}]", "".join(texts)))
+    assert used == set(names)
+    assert "deploy/.env" in (_ROOT / ".gitignore").read_text("utf-8").splitlines()
+
+
+def test_the_image_has_what_is_ours() -> None:
+    text = (_DEPLOY / "Containerfile").read_text("utf-8")
+    copied = set(re.findall(r"^COPY (\w+) \1$", text, re.MULTILINE))
+    layers = {"codelake", "resources", "evaluation", "assets", "pipelines"}
+    assert copied == layers
+    for line in re.findall(r"^COPY ((?!--from)[^\n]*) \./$", text, re.MULTILINE):
+        for name in line.split():
+            assert list(_ROOT.glob(name)), name
+
+
+def test_commands_of_ours_in_the_files_parse() -> None:
+    services = _read("compose.yaml")["services"]
+    name, *words = services["metrics"]["command"][1:]
+    command = command_line.get_command(click.Context(command_line), name)
+    assert command is not None
+    command.make_context(name, list(words), resilient_parsing=False).close()
+    found = yaml.safe_load((_DEPLOY / "helm-values.yaml").read_text("utf-8"))
+    (deployment,) = found["dagster-user-deployments"]["deployments"]
+    assert deployment["codeServerArgs"] == ["-m", "pipelines.definitions"]
+    assert dg.__version__ in (_DEPLOY / "helm-values.yaml").read_text("utf-8")
