@@ -10,6 +10,7 @@ from tests.test_store_crash import kill_often
 __all__ = ["keys"]
 
 _KILLS = 25
+_LEASE = 2  # seconds; a busy machine may keep a holder from renewing a shorter one
 _MOST_SECONDS = 1.0  # longer than any step takes
 
 
@@ -17,6 +18,6 @@ _MOST_SECONDS = 1.0  # longer than any step takes
 @pytest.mark.usefixtures("keys")
 def test_a_killed_run_in_a_bucket_is_finished_by_the_next(tmp_path: Path) -> None:
     with bucket_server() as address:
-        settings = reached(address, lease_seconds=1).model_dump_json()
+        settings = reached(address, lease_seconds=_LEASE).model_dump_json()
         where = f"s3://{BUCKET}/killed {settings}"
         kill_often(where, _KILLS, tmp_path, most_seconds=_MOST_SECONDS)

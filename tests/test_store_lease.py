@@ -120,7 +120,7 @@ def test_a_holder_that_works_for_longer_than_a_lease_keeps_it(service: str, url:
     first = place.read(LOCK_FILE)
     while place.read(LOCK_FILE) == first:
         pass
-    assert Lease(place, _SHORT).take(is_brief=False) is not None
+    assert Lease(place, _LONG).take(is_brief=False) is not None
     holding.check()
     holding.give_back()
 
@@ -138,14 +138,16 @@ def test_of_those_who_take_a_free_lock_at_once_one_gets_it(service: str, url: st
 
 def test_a_lock_that_somebody_removed_is_no_lock_any_more(service: str, url: str) -> None:
     place = BucketPlace(url, reached(service))
-    lease = Lease(place, 0.0)  # so that each check asks
-    lease._seconds, lease.poll_seconds = -_LONG, _LONG
+    lease = Lease(place, _LONG)
     assert lease.take(is_brief=False) is None
     place._objects.delete(LOCK_FILE)
+    lease.check()  # it was renewed just now
+    lease._renewed = (0.0, 0.0)
     with pytest.raises(
         StoreError, match="was lost: its lock was not renewed in time and somebody removed it"
     ):
         lease.check()
+    lease.give_back()
 
 
 def test_a_lost_answer_is_no_lost_lock(keys: None) -> None:
