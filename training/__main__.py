@@ -42,7 +42,8 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--output", type=Path, default=model_file(""), help="folder of the table")
     options = parser.parse_args(arguments)
     lessons = _lessons(options.work, options.sets)
-    learned = [lesson for lesson in lessons if lesson.pairs and not lesson.is_held_out]
+    lessons = [lesson for lesson in lessons if lesson.pairs]
+    learned = [lesson for lesson in lessons if not lesson.is_held_out]
     words = choose_words(lesson.words for lesson in learned)
     table = train(options.work, learned, words, [make_exam(x) for x in lessons if x.is_held_out])
     write_table(options.output / TABLE, options.output / VOCABULARY, table, words)

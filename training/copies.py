@@ -1,7 +1,7 @@
 """Keep the code of retrieval sets out of what is trained on: copies and near-copies.
 
 A file is left out if it is nearly one that a set has (minhash over its lines), a definition if a
-set has it word for word; white space and comments' case do not save either.
+set has it word for word. White space does not count.
 """
 
 import hashlib
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from evaluation.snapshots import read_archive
 from resources.git import run_git
 
-# A third of the lines in common, of those that say something, is no chance.
+# Share of the lines, of those that say something. A licence header can be as much of a short file:
+# better without some of those than with a copy.
 NEAR: Final = 0.3
 _HASHES: Final = 96  # numbers a file is told by; the estimate of .3 is good to .05
 _BAND: Final = 2  # numbers that must agree before two files are compared: .3 is found in 99 %

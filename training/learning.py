@@ -23,7 +23,6 @@ class Recipe:
         group: pairs of one package that stand together in a batch, as each other's negatives.
         vector_rate: length of a step of the vectors.
         weight_rate: length of a step of the log weights.
-        pull: share of the way back to the start that a vector goes at each step.
         scale: what cosines are multiplied by before they compete.
         replaced: share of a question's words that are replaced by their like.
         joined: share of documents that another one of the package is put behind.
@@ -35,7 +34,6 @@ class Recipe:
     group: int = 64
     vector_rate: float = 2e-3
     weight_rate: float = 1e-2
-    pull: float = 0.0
     scale: float = 20.0
     replaced: float = 0.1
     joined: float = 0.4
@@ -55,11 +53,10 @@ class Training:
 
     def __post_init__(self) -> None:
         """Prepare the steps."""
-        recipe = self.recipe
-        self._vectors = Adam(self.table.vectors, recipe.vector_rate, recipe.pull)
+        self._vectors = Adam(self.table.vectors, self.recipe.vector_rate)
         self._weights = (
-            Adam(self.table.query_log, recipe.weight_rate),
-            Adam(self.table.document_log, recipe.weight_rate),
+            Adam(self.table.query_log, self.recipe.weight_rate),
+            Adam(self.table.document_log, self.recipe.weight_rate),
         )
 
     def epoch(self, first_share: float, last_share: float) -> float:

@@ -69,11 +69,13 @@ def _by_turns(pairs: list[Pair], draw: np.random.Generator) -> list[Pair]:
 
 
 def write_lessons(path: Path, lessons: Iterable[Lesson]) -> None:
-    """Keep lessons as one JSON line each."""
-    with path.open("w", encoding="utf-8", errors="surrogatepass") as file:
+    """Keep lessons as one JSON line each; a run that is stopped leaves none."""
+    part = path.with_suffix(".part")
+    with part.open("w", encoding="utf-8") as file:
         for lesson in lessons:
             row = (lesson.package, lesson.is_held_out, lesson.pairs, lesson.words)
             file.write(json.dumps(row) + "\n")
+    part.replace(path)
 
 
 def load_lessons(path: Path) -> list[Lesson]:

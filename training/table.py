@@ -23,20 +23,16 @@ class Adam:
     Args:
         values: what is trained, changed in place.
         rate: length of a step.
-        pull: share of the way back to the start that a row goes at each step.
     """
 
     values: Array
     rate: float
-    pull: float = 0.0
-    _start: Array = field(init=False)
     _first: Array = field(init=False)
     _second: Array = field(init=False)
     _steps: NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Remember the start."""
-        self._start = self.values.copy()
+        """Start without momentum."""
         self._first = np.zeros_like(self.values)
         self._second = np.zeros_like(self.values)
         self._steps = np.zeros(len(self.values), dtype=np.int32)
@@ -50,8 +46,7 @@ class Adam:
         count = self._steps[rows].reshape(-1, *([1] * (gradient.ndim - 1))).astype(np.float32)
         first = first / (1 - _MOMENTUM**count)
         second = second / (1 - _SPREAD**count)
-        values = self.values[rows] - share * self.rate * first / (np.sqrt(second) + _EPSILON)
-        self.values[rows] = values - share * self.pull * (values - self._start[rows])
+        self.values[rows] -= share * self.rate * first / (np.sqrt(second) + _EPSILON)
 
 
 @dataclass(frozen=True, slots=True)
