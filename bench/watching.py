@@ -1,7 +1,8 @@
 """Live mode: seconds from a save to a hit, and what an update costs.
 
-A repository of 2,000 files is watched with the default embedder while a file is saved, a branch is
-switched and ignored files are written.
+A repository of small files is watched while one is saved, a branch is switched and ignored files
+are written. ``CODELAKE_BENCH_FILES`` says how many there are, 2,000 by default, and
+``CODELAKE_BENCH_EMBEDDER`` with which embedder.
 """
 
 import json
@@ -16,8 +17,7 @@ from typing import Any, Final
 from bench.figures import Figure
 from bench.trees import Source
 
-_FILES: Final = 2000
-_LINES: Final = 60  # of a file
+_LINES: Final = 12  # of a file
 _SAVES: Final = 3
 _MAIN: Final = "from pipelines.command_line import main; main()"
 _GIT: Final = ("git", "-c", "user.name=bench", "-c", "user.email=bench@example.invalid")
@@ -28,6 +28,7 @@ class _Watch:
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-c", _MAIN, "watch", str(folder / "app"), "--json"]
         command += ["--store", str(folder / "store")]
+        command += ["--embedder", os.environ.get("CODELAKE_BENCH_EMBEDDER", "minilm")]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
     def next(self, name: str) -> dict[str, Any]:
@@ -50,20 +51,22 @@ class _Watch:
 
 def measure(sources: list[Source]) -> list[Figure]:
     """Watch a repository that is cut out of ``sources``."""
+    count = int(os.environ.get("CODELAKE_BENCH_FILES", "2000"))
     with tempfile.TemporaryDirectory(prefix="codelake-watching-") as name:
         folder = Path(name)
-        _make(folder / "app", sources)
+        _make(folder / "app", sources, count)
         watch = _Watch(folder)
         try:
             watch.next("watching")
             watch.next("updated")
             figures = [Figure("the first update", watch.cpu_seconds(), "CPU s")]
-            return figures + _saved(folder / "app", watch) + _switched(folder / "app", watch)
+            figures += _saved(folder / "app", watch)
+            return figures + _switched(folder / "app", watch, count)
         finally:
             watch.end()
 
 
-def _make(place: Path, sources: list[Source]) -> None:
+def _make(place: Path, sources: list[Source], count: int) -> None:
     """Commit files on ``main`` with a line more than on ``other``."""
     texts = [s.content.decode("utf-8", "replace") for s in sources if s.language == "python"]
     lines = [line for text in texts for line in text.splitlines(keepends=True)]
@@ -71,7 +74,7 @@ def _make(place: Path, sources: list[Source]) -> None:
     _git(place, "init", "-q", "-b", "other")
     (place / ".gitignore").write_text("*.log\n", "utf-8")
     for branch in ("other", "main"):
-        for number in range(_FILES):
+        for number in range(count):
             start = number * _LINES % (len(lines) - _LINES)
             text = "".join(lines[start : start + _LINES])
             file = place / f"part{number % 40}" / f"file{number}.py"
@@ -108,17 +111,17 @@ def _saved(place: Path, watch: _Watch) -> list[Figure]:
     ]
 
 
-def _switched(place: Path, watch: _Watch) -> list[Figure]:
+def _switched(place: Path, watch: _Watch, count: int) -> list[Figure]:
     _git(place, "checkout", "-q", "-f", "other")
     began, spent = time.monotonic(), watch.cpu_seconds()
     event = watch.next("updated")
     seconds, cost = time.monotonic() - began, watch.cpu_seconds() - spent
-    if event["chunks"]["added"] + event["chunks"]["modified"] < _FILES:
+    if event["chunks"]["added"] + event["chunks"]["modified"] < count:
         message = f"the switch was not one update: {event['chunks']}"
         raise RuntimeError(message)
     stages = event["seconds"]
     return [
-        Figure(f"a switch of {_FILES:,} files, one update", cost, "CPU s"),
+        Figure(f"a switch of {count:,} files, one update", cost, "CPU s"),
         Figure("  of it until words find it", _until_words(stages), "s of wall time"),
         Figure("  until vectors find it", seconds, "s of wall time"),
     ]
