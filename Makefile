@@ -130,4 +130,4 @@ lock: ## write the locks anew from pyproject.toml; ARGS=--upgrade takes newer re
 	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements-ane.lock $(ARGS)
 
 clean: ## remove the virtual environment and caches, not the store
-	rm -rf "$(VENV)" "$(ANE_VENV)" .venv-peers "$(TRAINING)" .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info build
+	rm -rf "$(VENV)" "$(ANE_VENV)" .venv-peers "$(TRAINING)" .pytest_cache .mypy_cache .ruff_cache .hypothesis artefacts *.egg-info build
