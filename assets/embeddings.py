@@ -1,5 +1,6 @@
 """The vectors of texts, by model and content: no text is embedded twice."""
 
+import time
 from logging import WARNING
 from typing import Final
 
@@ -11,6 +12,7 @@ from resources.configuration import Configuration
 from resources.logs import log_stage
 from resources.progress import reporter
 
+_SLICE_SECONDS: Final = 5.0  # of work that a stopped run may lose, beyond a slice
 _MOST_CUT: Final = 1000  # text hashes that are listed; "truncated" counts all
 
 
@@ -38,7 +40,11 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
     embedded, failures, cut, stopped = 0, dict[str, str](), list[str](), ""
     try:
         for part in embed_texts(
-            store.pending(embedder.model_id), worker, progress=reporter().advance
+            store.pending(embedder.model_id),
+            worker,
+            slice_seconds=_SLICE_SECONDS,
+            clock=time.monotonic,
+            progress=reporter().advance,
         ):
             embedded += store.append_embeddings(part.table, are_new=True)
             failures |= part.failures

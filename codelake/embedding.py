@@ -8,7 +8,6 @@ keeps what it has.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from time import monotonic
 from typing import Final, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,11 +17,9 @@ from numpy.typing import NDArray
 from codelake.errors import EmbeddingError
 from codelake.schemas import EMBEDDINGS
 
-# Texts a slice holds at least, and the seconds after which it is written if it holds so many. A
-# slice is one write of the store, and each write makes a version and a fragment: 1,024 texts are
-# half a minute of the local model; a faster one fills up to eight times as many.
+# Texts a slice holds at least. A slice is one write of the store, and each write makes a version
+# and a fragment: 1,024 texts are half a minute of the local model. A faster one may fill more.
 SLICE_TEXTS: Final = 1024
-SLICE_SECONDS: Final = 5.0
 _MOST_SLICES: Final = 8
 
 BLANK: Final = "blank text"
@@ -172,7 +169,8 @@ def embed_texts(
     embedder: Embedder,
     *,
     slice_texts: int = SLICE_TEXTS,
-    slice_seconds: float = SLICE_SECONDS,
+    slice_seconds: float = 0.0,
+    clock: Callable[[], float] = float,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[EmbeddingSlice]:
     """Embed a stream of texts and yield what is finished, slice by slice.
@@ -186,6 +184,7 @@ def embed_texts(
         slice_texts: texts a slice holds before it is yielded; an embedder whose texts leave the
             machine yields each part at once, since it was paid for.
         slice_seconds: how long a slice that has these may wait for up to eight times as many.
+        clock: seconds; needed where a slice may wait.
         progress: called with the number of texts just finished.
 
     Raises:
@@ -194,7 +193,7 @@ def embed_texts(
     waiting: dict[int, str] = {}
     slices = _SliceBuilder(embedder.model_id)
     least, most = (1, 1) if embedder.is_remote else (slice_texts, _MOST_SLICES * slice_texts)
-    due = monotonic() + slice_seconds
+    due = clock() + slice_seconds
     parts = _parts(embedder, _watch(texts, waiting, slices), slice_texts)
     problem: EmbeddingError | None = None
     while True:
@@ -208,9 +207,9 @@ def embed_texts(
         slices.add([waiting.pop(p) for p in part.positions], part.embedded)
         if progress is not None:
             progress(len(part.positions))
-        if slices.count >= most or (slices.count >= least and monotonic() >= due):
+        if slices.count >= most or (slices.count >= least and clock() >= due):
             yield slices.take()
-            due = monotonic() + slice_seconds
+            due = clock() + slice_seconds
     if slices.count:
         yield slices.take()
     if problem is not None:

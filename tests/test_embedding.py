@@ -78,17 +78,24 @@ def test_every_text_comes_out_once_with_its_own_vector() -> None:
 
 
 def test_slices_are_cut_at_their_size() -> None:
-    slices = embed_texts(TEXTS, HashEmbedder(8), slice_texts=4, slice_seconds=0)
+    slices = embed_texts(TEXTS, HashEmbedder(8), slice_texts=4)
     assert [len(s.table) for s in slices] == [4, 4, 2]
 
 
 def test_a_fast_embedder_fills_eight_slices_at_once() -> None:
-    slices = embed_texts(TEXTS, HashEmbedder(8), slice_texts=1, slice_seconds=3600)
+    clock = iter(range(100)).__next__
+    slices = embed_texts(TEXTS, HashEmbedder(8), slice_texts=1, slice_seconds=50, clock=clock)
     assert [len(s.table) for s in slices] == [8, 2]
 
 
+def test_a_slice_waits_no_longer_than_it_may() -> None:
+    clock = iter(range(100)).__next__  # a second between two looks
+    slices = embed_texts(TEXTS, HashEmbedder(8), slice_texts=1, slice_seconds=3, clock=clock)
+    assert [len(s.table) for s in slices] == [3, 3, 3, 1]
+
+
 def test_parts_out_of_order_find_their_hash() -> None:
-    slices = list(embed_texts(TEXTS, Streaming(), slice_texts=6, slice_seconds=0))
+    slices = list(embed_texts(TEXTS, Streaming(), slice_texts=6))
     assert [len(s.table) for s in slices] == [6, 4]
     by_hash = dict(
         zip(hashes(slices), [v for s in slices for v in s.table["vector"].to_pylist()], strict=True)

@@ -88,7 +88,7 @@ def test_blank_texts_have_no_vector() -> None:
 def test_a_stream_is_read_window_by_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("resources.embedders.minilm.WINDOW_TEXTS", 8)
     texts = [(str(i), "word " * (i + 1)) for i in range(20)]
-    slices = list(embed_texts(texts, MiniLMEmbedder(), slice_texts=5, slice_seconds=0))
+    slices = list(embed_texts(texts, MiniLMEmbedder(), slice_texts=5))
     assert sorted(int(h) for s in slices for h in s.table["text_hash"].to_pylist()) == [*range(20)]
     assert not any(s.failures for s in slices)
 

@@ -1,6 +1,5 @@
 """Rankings that do not need each other, made at the same time."""
 
-import os
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -8,8 +7,9 @@ from typing import Final, TypeVar
 _Key = TypeVar("_Key", bound=Hashable)
 _Made = TypeVar("_Made")
 
-# A ranking computes outside of Python's lock. Threads start with the first question.
-_POOL: Final = ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="search")
+# A question makes four rankings, which compute outside of Python's lock: three here, one by who
+# asks. Threads start with the first question.
+_POOL: Final = ThreadPoolExecutor(3, thread_name_prefix="search")
 
 
 def side_by_side(make: Callable[[_Key], _Made], keys: Sequence[_Key]) -> dict[_Key, _Made]:
