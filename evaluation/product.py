@@ -47,6 +47,7 @@ class Rankings:
         questions: a unit vector a question, by its text.
         words: BM25 of every chunk, by the question's text.
         fused: what orders the chunks that are not among the hits, at most 1, by question.
+        dense_weight: of the vectors, where their embedder brings one of its own.
     """
 
     model_id: str
@@ -54,6 +55,7 @@ class Rankings:
     questions: Mapping[str, Vectors]
     words: Mapping[str, Floats]
     fused: Mapping[str, Floats]
+    dense_weight: float | None = None
 
 
 def product_scores(cut: Cut, rankings: Rankings, mode: str) -> Floats:
@@ -66,10 +68,18 @@ def product_scores(cut: Cut, rankings: Rankings, mode: str) -> Floats:
     """
     tables, embedder = _CutTables(cut, rankings), _KeptQuestions(rankings)
     reranker = open_reranker(RERANKER) if mode == "multihop" else None
+    own = rankings.dense_weight
+    settings = SETTINGS if own is None else SearchSettings(dense_weight=own)
     scores = [np.array(rankings.fused[question]) for question in rankings.questions]
     for question, row in zip(rankings.questions, scores, strict=True):
         found = search(
-            question, tables=tables, embedder=embedder, reranker=reranker, mode=mode, k=RESULTS
+            question,
+            tables=tables,
+            embedder=embedder,
+            reranker=reranker,
+            mode=mode,
+            k=RESULTS,
+            settings=settings,
         )
         for place, hit in enumerate(found.hits):
             # Scores of hits may tie where their order does not.

@@ -105,18 +105,21 @@ class Scorer:
     def _product(self, cut: Cut, queries: Sequence[str], vectors: VectorCache, mode: str) -> Floats:
         def compute() -> Floats:
             words = self._words(cut, queries)
-            fused = self._fused(cut, queries, vectors, DENSE_WEIGHT)
+            own = vectors.dense_weight
+            fused = self._fused(cut, queries, vectors, DENSE_WEIGHT if own is None else own)
             rankings = Rankings(
                 vectors.model_id,
                 vectors.documents(cut.text_hashes, cut.texts),
                 dict(zip(queries, vectors.queries(queries), strict=True)),
                 dict(zip(queries, words, strict=True)),
                 dict(zip(queries, fused, strict=True)),
+                own,
             )
             return product_scores(cut, rankings, _OF_PRODUCT[mode])
 
         paths = content_hash("\n".join(text.path for text in cut.corpus.texts))
-        key = f"{mode}:{product_version()}:{vectors.model_id}:{paths}"
+        weight = vectors.dense_weight
+        key = f"{mode}:{product_version()}:{vectors.model_id}:{weight}:{paths}"
         return self._kept(key, cut, queries, compute)
 
     def _words(self, cut: Cut, queries: Sequence[str]) -> Floats:

@@ -12,7 +12,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from codelake.embedding import CuttingEmbedder, Embedder, EmbeddingSlice, embed_texts
+from codelake.embedding import (
+    CuttingEmbedder,
+    Embedder,
+    EmbeddingSlice,
+    WeighedEmbedder,
+    embed_texts,
+)
 from codelake.hashing import content_hash
 
 Vectors = NDArray[np.float32]
@@ -44,6 +50,12 @@ class VectorCache:
     def model_id(self) -> str:
         """Name the model, its revision and its settings."""
         return self._embedder.model_id
+
+    @property
+    def dense_weight(self) -> float | None:
+        """Return what the vectors are worth beside words, if the embedder says so."""
+        own = self._embedder
+        return own.dense_weight if isinstance(own, WeighedEmbedder) else None
 
     def documents(self, hashes: Sequence[str], texts: Sequence[str]) -> Vectors:
         """Return a unit row a text; zeros where the model could not embed it."""
