@@ -54,9 +54,10 @@ class RecordingConfiguration(Configuration):
             finally:
                 logs = instance.all_logs(run.run_id)
                 events = [log.dagster_event for log in logs if log.dagster_event is not None]
-                summary = summarize(events, record.store, record.work / "stages")
-                summary.seconds = time_stages(instance, run.run_id)
-                record.end(instance, events, summary)
+                with record.guarding():
+                    summary = summarize(events, record.store, record.work / "stages")
+                    summary.seconds = time_stages(instance, run.run_id)
+                    record.end(instance, events, summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,18 @@ class NightRecord:
             dg.AssetMaterialization(NIGHTS, metadata=night_numbers(night))
         )
         return night
+
+    @contextmanager
+    def guarding(self) -> Iterator[None]:
+        """Record that it ended if the block is left before :meth:`end` could tell more."""
+        try:
+            yield
+        except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+            self._keep(replace(self.night, ended=_now(), outcome="interrupted"))
+            raise
+        except StoreError:  # a table is lost: there is nothing to tell of the rows
+            self._keep(replace(self.night, ended=_now(), outcome="failed"))
+            raise
 
     def _keep(self, night: Night) -> None:
         try:

@@ -4,6 +4,7 @@ import json
 import tempfile
 import uuid
 from collections.abc import Collection
+from contextlib import nullcontext
 from typing import Any, Final
 
 import dagster as dg
@@ -113,17 +114,18 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
     with store.writing(), record_errors(work), open_instance(work) as instance:
         run_id = str(uuid.uuid4())
         record = None if is_dry else NightRecord.begin(configuration, run_id, JOB)
-        result = defs.resolve_job_def(JOB).execute_in_process(
-            run_config=_run_config(configuration, log_level),
-            instance=instance,
-            asset_selection=[dg.AssetKey(name) for name in _DRY] if is_dry else None,
-            raise_on_error=False,
-            run_id=run_id,
-        )
-        stages = stage_folder(configuration)
-        summary = summarize(result.all_events, store, stages, is_dry=is_dry)
-        summary.seconds = time_stages(instance, run_id)
-        if record is not None:
+        with record.guarding() if record else nullcontext():
+            result = defs.resolve_job_def(JOB).execute_in_process(
+                run_config=_run_config(configuration, log_level),
+                instance=instance,
+                asset_selection=[dg.AssetKey(name) for name in _DRY] if is_dry else None,
+                raise_on_error=False,
+                run_id=run_id,
+            )
+            stages = stage_folder(configuration)
+            summary = summarize(result.all_events, store, stages, is_dry=is_dry)
+            summary.seconds = time_stages(instance, run_id)
+        if record:
             record.end(instance, result.all_events, summary)
         if is_interrupted(result.all_events):
             raise KeyboardInterrupt

@@ -15,7 +15,14 @@ hypothesis.settings.register_profile("steady", deadline=None, derandomize=True, 
 hypothesis.settings.load_profile("steady")
 
 # What a developer's shell may hold and no test may see: keys, and git settings of their own.
-_FOREIGN = ("OPENAI_API_KEY", "VOYAGE_API_KEY", "GITHUB_TOKEN", "GITLAB_TOKEN", "DAGSTER_HOME")
+_FOREIGN = (
+    "CODELAKE_ALERT_URL",
+    "OPENAI_API_KEY",
+    "VOYAGE_API_KEY",
+    "GITHUB_TOKEN",
+    "GITLAB_TOKEN",
+    "DAGSTER_HOME",
+)
 _STEADY = {
     "DAGSTER_DISABLE_TELEMETRY": "1",
     "GIT_CONFIG_NOSYSTEM": "1",

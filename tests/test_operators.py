@@ -10,7 +10,7 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -22,7 +22,7 @@ import pytest
 from click.testing import CliRunner
 from nights import commit, configured, night
 
-from codelake.errors import AlertError
+from codelake.errors import AlertError, StoreError
 from pipelines.alerting import alert_of_run, alert_of_staleness, describe_night
 from pipelines.command_line import command_line
 from pipelines.definitions import alert_on_failure, defs, nightly
@@ -82,6 +82,17 @@ def test_what_a_stage_logs_names_stage_and_repository(store: Path) -> None:
     (line,) = [words for step, words in logs if step == "repositories" and "stage=" in words]
     assert line.startswith("stage=repositories repository=gate: ")
     assert "not a git repository" in line
+
+
+def test_a_night_that_lost_its_tables_is_recorded_as_failed(tmp_path: Path) -> None:
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    night(tmp_path / "store", tmp_path / "shop")
+    commit(tmp_path / "shop", {"b.py": _ONE})
+    shutil.rmtree(tmp_path / "store" / "chunks.lance" / "data")
+    with suppress(StoreError):
+        night(tmp_path / "store", tmp_path / "shop")
+    outcomes = [told.outcome for told in read_nights(tmp_path / "store", 9)]
+    assert outcomes == ["failed", "done"]
 
 
 def test_a_night_that_dagster_starts_is_recorded_too(tmp_path: Path) -> None:
