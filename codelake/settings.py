@@ -183,6 +183,11 @@ class SearchSettings(Section):
 class RunSettings(Section):
     """How a run uses the machine."""
 
+    engine: Literal["local", "ray"] = Field(
+        "local",
+        description="where files are parsed and cut and texts embedded: local, or ray for the "
+        "cluster that RAY_ADDRESS names (docs/cluster.md)",
+    )
     workers: int = Field(0, ge=0, description="parser processes; 0: one a core")
     batch_files: int = Field(256, gt=0, description="files that travel together between stages")
     retries: int = Field(

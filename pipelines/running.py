@@ -47,12 +47,14 @@ def run_index(
     """Run the job and return its summary; what failed is in the summary with its reason.
 
     Raises:
-        UsageError: the settings name a chunker or an embedder that does not exist.
+        UsageError: the settings name a chunker or an embedder that does not exist, or a cluster
+            that is not set up.
         EmbeddingError: the embedder lacks a key or a package, unless the run is dry.
         StoreError: the store cannot be written.
         KeyboardInterrupt: the run was interrupted; what it had stored is kept.
     """
     chunker_named(configuration.load().chunking.chunker)
+    configuration.open_engine()
     _check_embedder(configuration, is_dry=is_dry)
     if is_dry and not configuration.open_store().is_there:
         return _run_aside(configuration, log_level)
@@ -77,7 +79,11 @@ def run_update(
         StoreError: the store cannot be written.
         KeyboardInterrupt: the run was interrupted; what it had stored is kept.
     """
-    part = configuration.model_copy(update={"places": json.dumps(sorted(places))})
+    # A few files are parsed before a cluster is found.
+    changes = json.dumps({**json.loads(configuration.changes), "run.engine": "local"})
+    part = configuration.model_copy(
+        update={"places": json.dumps(sorted(places)), "changes": changes}
+    )
     store = part.open_store()
     with (
         store.writing(wait_seconds=wait_seconds, is_brief=True),

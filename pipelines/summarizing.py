@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from codelake.changes import ChangeCounts, count_changes
 from codelake.errors import (
     BusyError,
+    ClusterError,
     EmbeddingError,
     SchemaError,
     SourceError,
@@ -34,7 +35,15 @@ _OLD: Final = ("deleted", "modified")  # and of those that stood there before
 _INTERRUPTS: Final = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 _OURS: Final = frozenset(
     cls.__name__
-    for cls in (BusyError, EmbeddingError, SchemaError, SourceError, StoreError, UsageError)
+    for cls in (
+        BusyError,
+        ClusterError,
+        EmbeddingError,
+        SchemaError,
+        SourceError,
+        StoreError,
+        UsageError,
+    )
 )
 _UNREADABLE: Final = (
     "cannot be read; check the rights of the file, or the repository with `git fsck`"

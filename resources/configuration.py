@@ -10,9 +10,11 @@ from pydantic import PrivateAttr
 
 from codelake.embedding import Closable, Embedder
 from codelake.settings import Settings
+from resources.cluster import ClusterEngine, Connection, check_cluster
 from resources.embedders import open_embedder
 from resources.engines import Engine, LocalEngine
 from resources.git import without_credentials
+from resources.places import work_folder
 from resources.settings_file import load_settings
 from resources.store import LanceStore
 from resources.store.opening import open_store
@@ -32,6 +34,7 @@ class Configuration(dg.ConfigurableResource[None]):
     changes: str = "{}"
     places: str = "[]"
     _embedder: Embedder | None = PrivateAttr(None)
+    _connection: Connection | None = PrivateAttr(None)
 
     @contextmanager
     def yield_for_execution(self, context: dg.InitResourceContext) -> Iterator[None]:
@@ -42,8 +45,7 @@ class Configuration(dg.ConfigurableResource[None]):
         Raises:
             StoreError: another run writes; the message says which.
         """
-        del context
-        with self.open_store().writing():
+        with self.open_store().writing(), Connection(context) as self._connection:
             try:
                 yield cast("None", self)  # Dagster's type of a resource that is its own value
             finally:
@@ -96,8 +98,17 @@ class Configuration(dg.ConfigurableResource[None]):
         return self._embedder
 
     def open_engine(self) -> Engine:
-        """Return what does the heavy stages of this run."""
-        return LocalEngine(self.load())
+        """Return what does the heavy stages of this run.
+
+        Raises:
+            UsageError: a cluster is to do them, and something it needs is missing.
+        """
+        settings = self.load()
+        if settings.run.engine == "local":
+            return LocalEngine(settings)
+        check_cluster()
+        folder = work_folder(settings) / "stages"
+        return ClusterEngine(settings, self._connection or Connection(), folder)
 
     def close_embedder(self) -> None:
         """Close the connections of the embedder, if it has any; a later text opens new ones."""

@@ -36,7 +36,7 @@ def read_contents(
     reader: Reader | None = None
     with ExitStack() as stack:
         for batch in files:
-            wanted = _to_parse(batch)
+            wanted = to_parse(batch)
             if not wanted.num_rows:
                 continue
             here = wanted.column("repository")[0].as_py()
@@ -54,7 +54,8 @@ def _opened(repository: Repository, settings: Settings, stack: ExitStack) -> Rea
         return None
 
 
-def _to_parse(batch: pa.RecordBatch) -> pa.RecordBatch:
+def to_parse(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the rows that are new or changed and not skipped."""
     is_new = pc.is_in(batch.column("status"), _WANTED)
     return batch.filter(pc.and_(is_new, pc.equal(batch.column("skip_reason"), "")))
 

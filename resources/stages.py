@@ -37,8 +37,12 @@ class Batches:
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield the batches in the order they were written."""
+        return self.starting_with(0)
+
+    def starting_with(self, number: int) -> Iterator[pa.RecordBatch]:
+        """Yield the batches from that number on, the first of all being 0."""
         with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
-            for index in range(reader.num_record_batches):
+            for index in range(number, reader.num_record_batches):
                 yield reader.get_batch(index)
 
     def merged(self) -> Iterator[pa.RecordBatch]:
