@@ -26,7 +26,7 @@ export CODELAKE_QUERY = $(value Q)
 
 .DEFAULT_GOAL := help
 .PHONY: help install index search status ui test test-ane test-ray golden soak coverage check fix eval \
-	bench bench-peers train-static lock clean
+	bench bench-ray bench-peers train-static lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -117,6 +117,9 @@ eval: install ## compare the chunkers on the retrieval sets
 
 bench: install ## print speed and size, as ratios measured in one run
 	@exec "$(BIN)/python" -m bench $(ARGS)
+
+bench-ray: $(RAY_VENV)/.installed ## print what one and two nodes of a cluster gain and cost
+	@PYTHONPATH=. exec "$(RAY_VENV)/bin/python" -m bench ray $(ARGS)
 
 bench-peers: ## let other chunkers cut the same files, in .venv-peers
 	@[ -x .venv-peers/bin/python ] || "$(PYTHON)" -m venv .venv-peers

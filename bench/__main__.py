@@ -21,6 +21,8 @@ PARTS: Final[dict[str, str]] = {
     "search": "Questions over the pipeline's tables",
     "nightly": "A history replayed night by night",
     "organisation": "Thousands of small repositories, night by night",
+    "ray": "The heavy stages on a Ray cluster against one local worker",
+    "capacity": "What a billion lines take, from what the parts cost",
     "watching": "A repository that is watched while it changes",
 }
 
