@@ -4,7 +4,6 @@ The pictures lie in ``artefacts/``, which git ignores, to be looked at after `ma
 """
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from nights import commit, night
 pytest.importorskip("dagster_webserver", reason="the extra codelake[ui] is not installed")
 pytest.importorskip("websockets", reason="the web interface brings it")
 
-from browser import CHROMIUM, Browser, browsing
+from browser import CHROMIUM, browsing
 
 _ROOT = Path(__file__).parents[1]
 _PICTURES = _ROOT / "artefacts"
@@ -26,20 +25,19 @@ _ONE = "def one():\n    return 1\n"
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium or google-chrome on PATH")
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
     """A store after a night on which all was well, and one on which ``gate`` was broken."""
-    folder = tmp_path_factory.mktemp("ui")
     for name in ("gate", "shop"):
-        commit(folder / "organisation" / name, {"a.py": _ONE, "yarn.lock": "a\n"})
-    night(folder / "store", folder / "organisation")
-    (folder / "organisation" / "gate" / ".git" / "HEAD").write_text("no head\n")
-    commit(folder / "organisation" / "shop", {"b.py": "def two():\n    return 2\n"})
-    night(folder / "store", folder / "organisation")
-    return folder / "store"
+        commit(tmp_path / "organisation" / name, {"a.py": _ONE, "yarn.lock": "a\n"})
+    night(tmp_path / "store", tmp_path / "organisation")
+    (tmp_path / "organisation" / "gate" / ".git" / "HEAD").write_text("no head\n")
+    commit(tmp_path / "organisation" / "shop", {"b.py": "def two():\n    return 2\n"})
+    night(tmp_path / "store", tmp_path / "organisation")
+    return tmp_path / "store"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def address(store: Path) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -59,41 +57,27 @@ def address(store: Path) -> Iterator[str]:
         process.terminate()
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    shutil.rmtree(_PICTURES, ignore_errors=True)
-    with browsing(tmp_path_factory.mktemp("profile")) as tab:
-        tab.resize(1280, 800)
-        yield tab
+def test_a_person_sees_what_the_nights_did(address: str, tmp_path: Path) -> None:
+    """Graph, plots, metadata, a failed check, partitions: one server, one browser for all."""
+    with browsing(tmp_path / "profile") as browser:
+        browser.resize(2400, 1300, 0.5)  # large enough for what stands in the boxes
+        page = f"{address}/locations/codelake/asset-groups/store"
+        browser.open(page, "chunk_table", "nights", "Materialized")
+        browser.picture(_PICTURES / "graph.webp")
+        browser.resize(1280, 800)
 
+        browser.open(f"{address}/assets/nights", "repositories failed", "seconds syntax")
+        browser.click("Plots")
+        browser.wait("repositories failed", "dollars")
+        browser.picture(_PICTURES / "nights.webp")
 
-def test_the_asset_graph_is_drawn(address: str, browser: Browser) -> None:
-    browser.resize(2400, 1300, 0.5)  # large enough for what stands in the boxes
-    page = f"{address}/locations/codelake/asset-groups/store"
-    browser.open(page, "chunk_table", "nights", "Materialized")
-    browser.picture(_PICTURES / "graph.webp")
-    browser.resize(1280, 800)
+        browser.open(f"{address}/assets/embeddings", "embedded", "cost_usd", "tokens")
+        browser.picture(_PICTURES / "metadata.webp")
 
+        page = f"{address}/assets/repository_table?view=checks"
+        browser.open(page, "every_repository_was_read", "Failed", "Show JSON")
+        browser.picture(_PICTURES / "check.webp")
 
-def test_the_nights_are_plotted(address: str, browser: Browser) -> None:
-    browser.open(f"{address}/assets/nights", "repositories failed", "seconds syntax")
-    browser.click("Plots")
-    browser.wait("repositories failed", "dollars")
-    browser.picture(_PICTURES / "nights.webp")
-
-
-def test_an_asset_shows_what_it_recorded(address: str, browser: Browser) -> None:
-    browser.open(f"{address}/assets/embeddings", "embedded", "cost_usd", "tokens")
-    browser.picture(_PICTURES / "metadata.webp")
-
-
-def test_a_failed_check_tells_what_it_found(address: str, browser: Browser) -> None:
-    page = f"{address}/assets/repository_table?view=checks"
-    browser.open(page, "every_repository_was_read", "Failed", "Show JSON")
-    browser.picture(_PICTURES / "check.webp")
-
-
-def test_partitions_are_red_and_green_by_themselves(address: str, browser: Browser) -> None:
-    page = f"{address}/assets/indexed_repository?view=partitions"
-    browser.open(page, "gate", "shop", "Failed (1)", "Materialized (1)")
-    browser.picture(_PICTURES / "partitions.webp")
+        page = f"{address}/assets/indexed_repository?view=partitions"
+        browser.open(page, "gate", "shop", "Failed (1)", "Materialized (1)")
+        browser.picture(_PICTURES / "partitions.webp")
