@@ -1,16 +1,18 @@
 """What the nodes of a cluster parse apart from each other, put together as one process does it."""
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from codelake.errors import UsageError
+from codelake.errors import ClusterError, UsageError
 from codelake.schemas import TABLES
 from codelake.settings import Settings, build_settings
 from resources.cluster import check_cluster, parsing
+from resources.cluster.connecting import require_head
 from resources.cluster.parsing import ParseFiles, ReadFiles, settle
 from resources.cluster.pieces import Piece, cut
 from resources.contents import to_parse
@@ -107,6 +109,15 @@ def test_what_a_cluster_needs_is_told_before_anything_is_done(
         monkeypatch.setenv(name, value)
     with pytest.raises(UsageError, match=told):
         check_cluster()
+
+
+def test_head_that_does_not_answer_is_told_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        require_head(address)
+        require_head("auto")
+    with pytest.raises(ClusterError, match=f"nobody answers at RAY_ADDRESS={address}"):
+        require_head(address)
 
 
 def test_missing_package_is_told_with_what_to_install(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The connection of a run to its cluster, through dagster-ray; made when it is first needed."""
 
 import os
+import socket
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Final, Self
@@ -11,6 +12,7 @@ from codelake.errors import ClusterError, UsageError
 
 _ADDRESS: Final = "RAY_ADDRESS"
 _MODE: Final = "RAY_AUTH_MODE"
+_WAIT: Final = 10.0  # seconds for an answer from the head; Ray itself tries for minutes
 _TOKENS: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
@@ -39,6 +41,25 @@ def check_cluster() -> None:
             f"{_MODE}=token and {' or '.join(_TOKENS)} for the head, every node and here"
         )
         raise UsageError(message)
+
+
+def require_head(address: str) -> None:
+    """Check that somebody listens at ``HOST:PORT``; other words for an address are Ray's to read.
+
+    Raises:
+        ClusterError: nobody does.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_WAIT).close()
+    except (OSError, OverflowError) as error:
+        message = (
+            f"nobody answers at {_ADDRESS}={address} ({error}): give HOST:PORT of the head, which "
+            "`ray start --head` prints, and see that the port can be reached from here"
+        )
+        raise ClusterError(message) from error
 
 
 class Connection:
@@ -74,6 +95,7 @@ class Connection:
             ClusterError: there is no cluster at the address, or it does not take the token.
         """
         check_cluster()
+        require_head(os.environ[_ADDRESS])
         # Two seconds and a hundred megabytes that no other run should pay.
         import ray  # noqa: PLC0415
         from dagster_ray import LocalRay  # noqa: PLC0415
