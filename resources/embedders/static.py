@@ -20,7 +20,7 @@ from resources.models.tensors import read_tensors
 TABLE: Final = "static.safetensors"
 VOCABULARY: Final = "static_vocabulary.txt"  # the token of each row of the table
 # First digits of the SHA-256 of TABLE and VOCABULARY together; a test compares them.
-REVISION: Final = "78fc3b707924"
+REVISION: Final = "aba51605a9c1"
 DIMENSION: Final = 256
 DEFAULT_TOKENS: Final = 512
 _PART_TEXTS: Final = 256  # texts that are answered together
