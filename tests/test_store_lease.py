@@ -150,6 +150,31 @@ def test_a_lock_that_somebody_removed_is_no_lock_any_more(service: str, url: str
     lease.give_back()
 
 
+def test_a_renewal_whose_answer_was_lost_is_no_lost_lock(service: str, url: str) -> None:
+    place = BucketPlace(url, reached(service))
+    lease = Lease(place, _LONG)
+    assert lease.take(is_brief=False) is None
+    seen = place.read(LOCK_FILE)
+    assert seen is not None
+    place.exchange(LOCK_FILE, seen.data.replace(b'"renewals": 1', b'"renewals": 0'), seen)
+    lease._renewed = (0.0, 0.0)
+    lease.check()
+    lease.give_back()
+    assert Lease(place, _LONG).take(is_brief=False) is None
+
+
+def test_a_holder_with_a_longer_lease_keeps_it(service: str, url: str) -> None:
+    place = BucketPlace(url, reached(service))
+    holding, other = Lease(place, _LONG), Lease(place, 0.0)
+    assert holding.take(is_brief=False) is None
+    clock = place.read(LOCK_FILE)
+    while place.age(LOCK_FILE) <= 1:  # the second that a lease is stretched by
+        pass
+    assert other.take(is_brief=False) is not None
+    assert place.read(LOCK_FILE) == clock
+    holding.give_back()
+
+
 def test_a_lost_answer_is_no_lost_lock(keys: None) -> None:
     del keys
     lost: list[str] = []
@@ -185,6 +210,8 @@ def test_a_service_that_ignores_conditions_is_refused(keys: None, ignored: str) 
 
     with bucket_server(around) as address:
         store = LanceStore(BucketPlace(f"s3://{BUCKET}/{ignored}", reached(address)))
-        with pytest.raises(StoreError, match="two runs could write at once: use one that knows"):
-            store.optimize()
+        for _ in range(2):
+            told = "two runs could write at once: use one that knows"
+            with pytest.raises(StoreError, match=told):
+                store.optimize()
         assert not store.is_there

@@ -10,6 +10,7 @@ import json
 import secrets
 import threading
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -26,6 +27,9 @@ _POLLED: Final = 10  # times in a lease, by who waits for it
 _CERTAIN: Final = 0.6  # of a lease: after that the holder asks before it commits
 _SECOND: Final = 1.0  # what the times of a service are rounded to
 _GIVEN_BACK: Final = "given_back"
+_HOLDING: Final = "holding"
+_LEASE: Final = "lease_seconds"
+_REPEATED: Final = 2  # times a lock is written that a lost answer left in another state
 _NO_TAG: Final = '"00000000000000000000000000000000"'  # of no object
 _UNCONDITIONAL: Final = (
     "the service behind {place} writes where it was told to write only on a condition "
@@ -58,19 +62,20 @@ class Lease:
     def take(self, *, is_brief: bool) -> Holder | None:
         """Take the lock if nobody holds it any more, or return who does."""
         found = self._bucket.read(LOCK_FILE)
-        if found is not None and not _is_given_back(found.data):
-            left = self._seconds + _SECOND - self._bucket.age(LOCK_FILE)
+        told = _told(found)
+        if found is not None and not told.get(_GIVEN_BACK):
+            left = self._longest(told) + _SECOND - self._bucket.age(LOCK_FILE)
             if left > 0:
                 other = Holder.read(found.data)
                 ends = f" (if that was killed, the lock ends in {left:.0f} s)"
                 return replace(other, name=other.name + ends)
-        self._signed = {**signature(is_brief=is_brief), "holding": secrets.token_hex(8)}
+        own = {_HOLDING: secrets.token_hex(8), _LEASE: self._seconds}
+        self._signed = {**signature(is_brief=is_brief), **own}
         self._seen, self._lost = found, ""
         if not self._write():  # another was faster
             winner = self._bucket.read(LOCK_FILE)
             return Holder.read(winner.data if winner else b"")
-        if found is None:
-            self._refuse_unconditional()
+        self._refuse_unconditional()
         self._ended.clear()
         self._keeper = threading.Thread(target=self._keep, daemon=True)
         self._keeper.start()
@@ -122,24 +127,32 @@ class Lease:
                 f"{Holder.read(found.data).name} took it" if found else "somebody removed it"
             )
 
+    def _longest(self, told: Mapping[str, object]) -> float:
+        """Return the longer lease, of the holder's settings or of these: they may differ."""
+        theirs = told.get(_LEASE)
+        return max(self._seconds, theirs) if isinstance(theirs, int | float) else self._seconds
+
     def _write(self) -> bool:
         """Write the lock over the one that was seen, and tell whether it is ours."""
-        self._renewals += 1
-        data = json.dumps({**self._signed, "renewals": self._renewals}).encode()
-        before = _clocks()
-        try:
-            self._seen = self._bucket.exchange(LOCK_FILE, data, self._seen)
-        except (ChangedError, FileNotFoundError):
-            # A request that was sent twice, its first answer lost, finds what it wrote itself.
-            found = self._bucket.read(LOCK_FILE)
-            if found is None or found.data != data:
-                return False
-            self._seen = found
-        self._renewed = before
-        return True
+        for _ in range(_REPEATED):
+            self._renewals += 1
+            data = json.dumps({**self._signed, "renewals": self._renewals}).encode()
+            before = _clocks()
+            try:
+                self._seen = self._bucket.exchange(LOCK_FILE, data, self._seen)
+            except (ChangedError, FileNotFoundError):
+                # Where an answer was lost, of this request or of one before, what is there is ours.
+                found = self._bucket.read(LOCK_FILE)
+                if found is None or _told(found).get(_HOLDING) != self._signed[_HOLDING]:
+                    return False
+                self._seen = found
+            if self._seen.data == data:
+                self._renewed = before
+                return True
+        return False
 
     def _refuse_unconditional(self) -> None:
-        """Refuse a service that would let two writers in; asked once, when the lock is made."""
+        """Refuse a service that would let two writers in, each time: it may have been replaced."""
         data = json.dumps({**self._signed, _GIVEN_BACK: True}).encode()
         for other in (None, Content(b"", _NO_TAG)):
             with suppress(ChangedError):
@@ -152,8 +165,10 @@ def _clocks() -> tuple[float, float]:
     return time.monotonic(), time.time()
 
 
-def _is_given_back(data: bytes) -> bool:
+def _told(found: Content | None) -> Mapping[str, object]:
+    """Return what a lock says; nothing where somebody else wrote it, of which time tells."""
     try:
-        return bool(json.loads(data).get(_GIVEN_BACK))
-    except (ValueError, AttributeError):
-        return False  # whoever wrote that, time tells
+        told = json.loads(found.data) if found else None
+    except ValueError:
+        return {}
+    return told if isinstance(told, dict) else {}
