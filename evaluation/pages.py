@@ -1,5 +1,6 @@
 """Sections of text, plots and tables as one HTML page or as Markdown."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -8,6 +9,9 @@ from typing import Final
 
 _STYLE: Final = Path(__file__).with_name("report.css")
 _TITLE: Final = "codelake: chunkers compared"
+
+# What would end a cell, or make a tag, a link or an image of what others wrote.
+_MARKS: Final = re.compile(r"[\\|<`]|(?<=\])\(")
 
 Cell = str
 
@@ -76,5 +80,5 @@ def _html_table(section: Section) -> str:
 
 
 def _markdown_row(cells: Sequence[Cell]) -> str:
-    clean = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    clean = (_MARKS.sub(r"\\\g<0>", " ".join(cell.splitlines())) for cell in cells)
     return f"| {' | '.join(clean)} |"

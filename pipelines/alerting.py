@@ -6,6 +6,7 @@ a secret: it stands in no setting, log or error.
 
 from collections.abc import Mapping
 from datetime import datetime
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -78,7 +79,7 @@ def describe_night(night: Night) -> dict[str, Any] | None:
     broken = [c["name"] for c in night.checks if not c["passed"] and not c["warns"]]
     if night.outcome == "done" and not broken:
         return None
-    some = [f"{place}: {reason}" for place, reason in list(failures.items())[:_NAMED]]
+    some = [_as_code(f"{place}: {reason}") for place, reason in list(failures.items())[:_NAMED]]
     more = f"and {len(failures) - _NAMED} more" if len(failures) > _NAMED else ""
     checks = f"checks that failed: {', '.join(broken)}" if broken else ""
     heading = f"codelake: {night.job} is {night.outcome}"
@@ -91,6 +92,12 @@ def describe_night(night: Night) -> dict[str, Any] | None:
         "failures": failures,
         "checks": broken,
     }
+
+
+def _as_code(text: str) -> str:
+    """Return one line in which no chat finds a link, an image or somebody to call."""
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{escape(line, quote=False)}`"
 
 
 def post_alert(address: str, message: Mapping[str, Any]) -> None:

@@ -27,6 +27,7 @@ from pipelines.alerting import alert_of_run, alert_of_staleness, describe_night
 from pipelines.command_line import command_line
 from pipelines.definitions import alert_on_failure, defs, nightly
 from pipelines.instance import open_instance
+from pipelines.night_report import write_report
 from resources.nights import UNFINISHED, Night, read_nights, write_night
 
 _ROOT = Path(__file__).parents[1]
@@ -257,7 +258,7 @@ def test_a_red_night_is_told_by_the_sensor(store: Path, monkeypatch: pytest.Monk
     (message,) = got
     assert message["run_id"] == run.run_id == read_nights(store)[0].run_id
     assert message["failures"].keys() == {"gate"}
-    assert message["text"].startswith("codelake: nightly is partial\ngate: ")
+    assert message["text"].startswith("codelake: nightly is partial\n`gate: ")
     assert "every_repository_was_read" in message["text"]
 
 
@@ -271,6 +272,20 @@ def test_what_is_well_is_not_told(store: Path) -> None:
     many = [{"repository": f"r{n}", "path": "", "reason": "gone"} for n in range(9)]
     told = describe_night(replace(second, summary={**second.summary, "failed": many})) or {}
     assert "and 4 more" in told["text"]
+
+
+def test_names_of_others_stay_names_in_what_is_sent_on(store: Path) -> None:
+    place = "a|<!channel> @all ![x](http://x/) `b`"
+    failed = [{"repository": place, "path": "", "reason": "gone"}]
+    last = read_nights(store)[0]
+    red = replace(last, summary={**last.summary, "failed": failed})
+    told = describe_night(red) or {}
+    line = "`a|&lt;!channel&gt; @all ![x](http://x/) 'b': gone`"
+    assert told["text"].split("\n")[1] == line
+    assert told["failures"] == {place: "gone"}
+    row = r"| a\|\<!channel> @all ![x]\(http://x/) \`b\` | gone |"
+    assert row in write_report([red], is_html=False).splitlines()
+    assert "a|&lt;!channel&gt;" in write_report([red], is_html=True)
 
 
 def test_a_night_left_out_is_told_once(store: Path) -> None:
