@@ -25,7 +25,7 @@ Paths = frozenset[str]
 NOT_INSTALLED: Final = "the package 'watchfiles' is not installed: pip install 'codelake[watch]'"
 
 # What git rewrites when another commit is checked out, or a branch gets another commit.
-_HEADS: Final = ("HEAD", "packed-refs")
+_HEADS: Final = ("HEAD", "packed-refs", "reftable/tables.list")
 _BRANCHES: Final = "refs/heads/"
 _FETCHED: Final = "refs/remotes/"  # which count where sources.branches names one
 _LINKED: Final = re.compile(r"^worktrees/[^/]+/")

@@ -16,6 +16,7 @@ from codelake.errors import UsageError
 from codelake.repositories import Repository
 from codelake.search import Filters
 from codelake.settings import Settings, build_settings
+from pipelines.commands.watch import _write_line
 from pipelines.live import follow
 from resources.configuration import Configuration
 from resources.moves import Moves, gather
@@ -178,6 +179,21 @@ def test_the_mcp_server_keeps_its_index_current(tmp_path: Path) -> None:
     assert asyncio.run(ask())[0] == "b.py"
 
 
+def test_names_and_reasons_send_nothing_to_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    counts = dict.fromkeys(("added", "modified", "deleted"), 0)
+    failed = [{"repository": "app", "path": "a\x1b[2J.py", "reason": "b\x1b]0;c\x07"}]
+    updated = {"event": "updated", "repositories": ["a\x1b[2Jpp"], "delay": 0.0, "failed": failed}
+    _write_line({**updated, "chunks": counts, "symbols": counts})
+    _write_line({"event": "waiting", "reason": "process 1 on \x1b[2J"})
+    _write_line({"event": "watching", "folders": ["/a\x1b[2J"]})
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert r"updated a\x1b[2Jpp: nothing changed" in said
+    assert r"failed app/a\x1b[2J.py: b<U+001B>]0;c<U+0007>" in said
+
+
 def test_what_lies_elsewhere_cannot_be_watched(tmp_path: Path) -> None:
     for path, reason in (
         ("https://git.example.invalid/app.git", "nothing to watch"),
@@ -243,6 +259,7 @@ def _moves(settings: Settings) -> Moves:
         ("app/.git/HEAD", True, True),
         ("app/.git/refs/heads/main", True, True),
         ("app/.git/refs/heads/main.lock", False, False),
+        ("app/.git/reftable/tables.list", True, True),
         ("app/.git/refs/remotes/origin/main", False, False),
         ("app/.git/index", False, False),
         ("app/.git/objects/aa/bb", False, False),

@@ -5,13 +5,15 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import click
 from rich.console import Console
 from rich.text import Text
 
+from codelake.paths import display_path
+from codelake.search.snippets import make_visible
 from pipelines.commands.index import quieten, require_sources
 from pipelines.commands.options import GIVEN, config_path, store_options
 
@@ -89,19 +91,24 @@ def _write_line(event: Mapping[str, Any]) -> None:
     console.print(Text.assemble((name, _COLOURS.get(name, "")), _told(event)), soft_wrap=True)
     for failure in event.get("failed", ()):
         place = "/".join(part for part in (failure["repository"], failure["path"]) if part)
-        console.print(Text.assemble(("failed", "red"), f" {place}: {failure['reason']}"))
+        told = f" {display_path(place)}: {make_visible(failure['reason'])}"
+        console.print(Text.assemble(("failed", "red"), told), soft_wrap=True)
 
 
 def _told(event: Mapping[str, Any]) -> str:
     if event["event"] == "watching":
-        return f" {', '.join(event['folders'])}; Ctrl-C ends it"
+        return f" {_shown(event['folders'])}; Ctrl-C ends it"
     if event["event"] != "updated":
-        return f": {event['reason']}" if "reason" in event else ""
+        return f": {make_visible(event['reason'])}" if "reason" in event else ""
     rows = ", ".join(
         f"{event[table][change]:,} {table} {change}"
         for table in ("chunks", "symbols")
         for change in ("added", "modified", "deleted")
         if event[table][change]
     )
-    names = ", ".join(event["repositories"]) or "all"
+    names = _shown(event["repositories"]) or "all"
     return f" {names}: {rows or 'nothing changed'}, {event['delay']:.1f} s after it moved"
+
+
+def _shown(places: Iterable[str]) -> str:
+    return ", ".join(map(display_path, places))
