@@ -186,3 +186,11 @@ def test_commands_of_ours_in_the_files_parse() -> None:
     (deployment,) = found["dagster-user-deployments"]["deployments"]
     assert deployment["codeServerArgs"] == ["-m", "pipelines.definitions"]
     assert dg.__version__ in (_DEPLOY / "helm-values.yaml").read_text("utf-8")
+
+
+def test_the_secret_of_the_chart_has_the_names_that_are_read() -> None:
+    values = (_DEPLOY / "helm-values.yaml").read_text("utf-8")
+    names = set(re.findall(r"\b[A-Z0-9]+(?:_[A-Z0-9]+)+\b", values))
+    environment = _read("compose.yaml")["services"]["code"]["environment"]
+    assert {name for name in environment if "KEY" in name} <= names
+    assert names - {"CODELAKE_CONFIG"} <= environment.keys()
