@@ -9,17 +9,12 @@ from pathlib import Path
 
 import dagster as dg
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from codelake.chunking import CHUNKERS, chunk
-from codelake.chunking.batches import chunk_batch
 from codelake.errors import UsageError
-from codelake.schemas import FILES
-from codelake.settings import EmbeddingSettings, SearchSettings, Settings, merge_settings
-from codelake.syntax import syntax_batch
-from evaluation.arms import Arm, Cutter, chunker_version, parse_arms
+from codelake.settings import EmbeddingSettings, SearchSettings
+from evaluation.arms import Arm, Cutter, chunker_version
 from evaluation.benchmark import CUTS, ROWS
 from evaluation.chunker_benchmark import chunker_benchmark, retrieval_sets
 from evaluation.corpus import build_corpus
@@ -27,7 +22,6 @@ from evaluation.lexical import Vocabulary, bm25_scores, words
 from evaluation.metrics import MEASURES
 from evaluation.product import RESULTS, Rankings, product_scores
 from evaluation.retrieval_sets import GoldSpan, Question, open_set, write_set
-from evaluation.scoring import parse_retrievals
 from evaluation.session import Evaluation, Request, evaluate
 from evaluation.snapshots import Snapshot, SourceFile, write_archive
 from evaluation.statistics import mean
@@ -196,43 +190,6 @@ def _hashes(root: Path, arm: str) -> list[str]:
     return hashes
 
 
-@pytest.mark.parametrize("chunker", sorted(CHUNKERS))
-def test_arms_cut_as_the_library_does(chunker: str) -> None:
-    text = Path(__file__).read_bytes()
-    arm = parse_arms([chunker], [300])[0]
-    corpus = build_corpus(Snapshot("r", "", (SourceFile("m.py", text),)))
-    cut = Cutter([arm]).cut(corpus)[arm]
-    expected = chunk(text, "python", chunker, arm.size or 1200)
-    assert cut.texts == [c.text for c in expected]
-    pieces = cut.pieces
-    places = zip(pieces.first_line + 1, pieces.last_line + 1, strict=True)
-    assert [tuple(p) for p in places] == [(c.start_line, c.end_line) for c in expected]
-    assert (pieces.nws_end - pieces.nws_start).tolist() == [c.nws for c in expected]
-
-
-@pytest.mark.parametrize("header", ["none", "scope", "path"])
-def test_embedded_text_is_that_of_the_product(header: str) -> None:
-    text = Path(__file__).read_bytes()
-    settings = merge_settings(Settings(), {"chunking.header": header, "chunking.budget": 300})
-    rows = chunk_batch(_syntax(text, settings), settings).to_pylist()
-    arm = Arm("cast", 300, header=header)
-    corpus = build_corpus(Snapshot("r", "", (SourceFile("pkg/m.py", text),)))
-    cut = Cutter([arm]).cut(corpus)[arm]
-    assert cut.texts == [row["embedded_text"] for row in rows]
-    assert cut.text_hashes == [row["text_hash"] for row in rows]
-
-
-def _syntax(text: bytes, settings: Settings) -> pa.RecordBatch:
-    row: dict[str, object] = {}
-    for field in FILES.schema:
-        row[field.name] = (
-            False if field.type == pa.bool_() else 0 if field.type == pa.int64() else ""
-        )
-    row |= {"repository": "r", "path": "pkg/m.py", "language": "python", "content": text}
-    row |= {"size": len(text), "status": "added"}
-    return syntax_batch(FILES.table([row]).to_batches()[0], settings)
-
-
 def test_words_split_identifiers_and_repeated_words_count() -> None:
     assert words("parseHTTPHeader(max_size=2)") == ["parse", "http", "header", "max", "size", "2"]
     scores = bm25_scores(
@@ -267,27 +224,6 @@ def test_texts_a_model_reads_alike_are_embedded_once(tmp_path: Path) -> None:
     assert not np.array_equal(found[0], found[2])
 
 
-def test_arms_are_read_from_their_labels() -> None:
-    arms = parse_arms(["lines:50", "cast", "ast", "fixed:300+50"], [600, 1200], ["none", "scope"])
-    labels = ["lines:50", "cast:600", "cast:1200", "ast", "fixed:300+50"]
-    assert list(dict.fromkeys(arm.label for arm in arms)) == labels
-    assert len(arms) == 2 * len(labels)
-    assert parse_arms([arm.label for arm in arms], [], ["none"]) == arms[::2]
-
-
-@pytest.mark.parametrize(
-    ("chunkers", "headers", "words_"),
-    [
-        (["casst"], ["none"], "choose from cast"),
-        (["cast:x"], ["none"], "as in cast:1200"),
-        (["cast"], ["title"], "choose from none, scope"),
-    ],
-)
-def test_unknown_arms_are_explained(chunkers: list[str], headers: list[str], words_: str) -> None:
-    with pytest.raises(UsageError, match=words_):
-        parse_arms(chunkers, [100], headers)
-
-
 def test_a_folder_without_sets_is_told_with_a_way_to_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"no retrieval set below .* evaluation.generators"):
         evaluate(Request(tmp_path, tmp_path))
@@ -301,19 +237,6 @@ def test_gold_that_no_searched_file_has_is_told(tmp_path: Path) -> None:
     said: list[str] = []
     evaluate(Request(tmp_path, tmp_path / "cache", budgets=(100,)), said.append)
     assert "odd: no searched file has the gold of lost" in said
-
-
-@pytest.mark.parametrize("name", ["tfidf", "bm25:1", "hybrid:2", "hybrid:x"])
-def test_unknown_retrievals_are_explained(name: str) -> None:
-    with pytest.raises(UsageError, match=name):
-        parse_retrievals([name])
-
-
-def test_retrievals_are_read_from_their_labels() -> None:
-    default = f"hybrid:{SearchSettings().dense_weight:g}"
-    found = parse_retrievals(["bm25", "hybrid", "hybrid:0.25", default, "multihop"])
-    assert [r.label for r in found] == ["bm25", default, "hybrid:0.25", "multihop"]
-    assert [r.needs_vectors for r in found] == [False, True, True, True]
 
 
 def test_report_is_one_page_with_tables_beside_it(found: Evaluation, tmp_path: Path) -> None:
