@@ -75,7 +75,7 @@ def _run_round(
 
 
 def _parse_all(sources: list[Source]) -> list[tree_sitter.Node]:
-    return [_parse(source) for source in sources]
+    return [parse(source) for source in sources]
 
 
 def _cut_all(sources: list[Source]) -> None:
@@ -126,13 +126,14 @@ def _parser(language: str) -> tree_sitter.Parser:
     return tree_sitter.Parser(found)
 
 
-def _parse(source: Source) -> tree_sitter.Node:
+def parse(source: Source) -> tree_sitter.Node:
+    """Return the root of the tree of one file."""
     return _parser(source.language).parse(source.content).root_node
 
 
 def cut_plainly(source: Source) -> list[bytes]:
     """Cut as the paper does: spans and their text, without names, scopes and symbols."""
-    root = _parse(source)
+    root = parse(source)
     return _cut(source, root)
 
 

@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import tree_sitter
-
+from bench.chunking import parse
 from bench.figures import Figure
 from bench.measure import Cost, folder_megabytes, run_measured, timed
 from bench.trees import Source, commit_all, write_repositories
-from codelake.languages import grammar
 
 _CODELAKE: Final = (sys.executable, "-c", "from pipelines.command_line import main; main()")
 
@@ -87,12 +85,11 @@ def _start_cost(folder: Path) -> float:
 
 def _parsing_cost(sources: list[Source]) -> float:
     """Return the CPU seconds of parsing alone: what the machine is worth."""
-    parsers = {name: tree_sitter.Parser(grammar(name)) for name in {s.language for s in sources}}
     rounds: dict[str, float] = {}
     for number in range(_ROUNDS):
         with timed(rounds, str(number)):
             for source in sources:
-                parsers[source.language].parse(source.content)
+                parse(source)
     return min(rounds.values())
 
 
