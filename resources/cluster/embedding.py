@@ -14,7 +14,7 @@ from codelake.errors import ClusterError
 from codelake.schemas import TableSpec, column
 from codelake.settings import EmbeddingSettings
 from resources.cluster.connecting import Connection
-from resources.cluster.pieces import Piece, cut, read_piece
+from resources.cluster.pieces import ReadRows, cut
 from resources.cluster.streaming import stream
 from resources.embedders import open_embedder
 from resources.stages import Batches, write_batches
@@ -78,7 +78,7 @@ class ClusterEmbedder:
             ):
                 sizes = (_sizes(batch) for batch in waiting)
                 pieces = list(cut(sizes, most_rows=_PIECE_TEXTS, most_bytes=_PIECE_BYTES))
-                answers = stream(pieces, ReadTexts(waiting), work, self._connection.open())
+                answers = stream(pieces, ReadRows(waiting), work, self._connection.open())
                 for piece, (answer,) in zip(pieces, answers, strict=True):
                     first = start + piece.number
                     yield Part(range(first, first + piece.rows), self._embedded(answer))
@@ -104,17 +104,6 @@ class ClusterEmbedder:
         """Close the connections of the local one."""
         if isinstance(self._embedder, Closable):
             self._embedder.close()
-
-
-@dataclass(frozen=True, slots=True)
-class ReadTexts:
-    """Reads the texts of a piece."""
-
-    texts: Batches
-
-    def __call__(self, piece: Piece) -> list[pa.RecordBatch]:
-        """Return them."""
-        return list(read_piece(self.texts, piece, lambda batch: batch))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from codelake.versions import rows_fingerprint
 from resources.cluster.connecting import Connection
 from resources.cluster.embedding import ClusterEmbedder
 from resources.cluster.parsing import ParseFiles, ReadFiles, settle
-from resources.cluster.pieces import Piece, cut, read_piece
+from resources.cluster.pieces import Piece, ReadRows, cut
 from resources.cluster.streaming import Work, stream
 from resources.contents import to_parse
 from resources.engines import Stage
@@ -55,7 +55,7 @@ class ClusterEngine:
         sizes = (pc.binary_length(batch.column("text")).to_pylist() for batch in syntax)
         pieces = list(cut(sizes, most_rows=_PIECE_FILES, most_bytes=_PIECE_BYTES))
         work = self._same(CutFiles(stage, self._settings))
-        for piece, batches in self._answers(pieces, ReadSyntax(syntax), work):
+        for piece, batches in self._answers(pieces, ReadRows(syntax), work):
             reporter().advance(piece.rows)
             yield from batches
 
@@ -69,22 +69,11 @@ class ClusterEngine:
         return OfSameVersion(work, self._settings, _code(self._settings))
 
     def _answers(
-        self, pieces: list[Piece], read: "ReadFiles | ReadSyntax", work: Work
+        self, pieces: list[Piece], read: ReadFiles | ReadRows, work: Work
     ) -> Iterator[tuple[Piece, list[pa.RecordBatch]]]:
         if pieces:
             node = self._connection.open()
             yield from zip(pieces, stream(pieces, read, work, node), strict=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSyntax:
-    """Reads the parsed files of a piece."""
-
-    syntax: Batches
-
-    def __call__(self, piece: Piece) -> list[pa.RecordBatch]:
-        """Return them."""
-        return list(read_piece(self.syntax, piece, lambda batch: batch))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """A stage table cut into pieces that travel: enough rows to be worth it, few enough to hold."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -61,3 +62,14 @@ def read_piece(batches: Batches, piece: Piece, choose: Choose) -> Iterator[pa.Re
             yield part
         if not left:
             return
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRows:
+    """Reads all rows of a piece."""
+
+    batches: Batches
+
+    def __call__(self, piece: Piece) -> list[pa.RecordBatch]:
+        """Return them."""
+        return list(read_piece(self.batches, piece, lambda batch: batch))
