@@ -11,44 +11,29 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from codelake.chunking import CHUNKERS, Chunk, Chunker, Options, Source, Span, describe, lay_out
-from codelake.chunking.cast import CastCutter
+from codelake.chunking import Chunk, Options, Source, describe, lay_out
 from codelake.errors import UsageError
 from codelake.hashing import content_hash
 from codelake.measure import Measure
 from codelake.parsing import Parsed, parse_text
 from evaluation.corpus import Corpus, SourceText
 from evaluation.metrics import Ints, Pieces
+from evaluation.variants import VARIANTS
 
 HEADERS: Final = ("none", "scope", "path")
 _UNSIZED: Final = ("ast", "symbol")
 _SPECIFICATION: Final = re.compile(r"(?P<name>[a-z-]+)(:(?P<size>\d+)(\+(?P<overlap>\d+))?)?$")
 # Everything that decides where a chunk begins and ends.
 _DECISIVE: Final = (
-    "chunking",
-    "definitions",
-    "languages",
-    "outline.py",
-    "parsing.py",
-    "measure.py",
+    "codelake/chunking",
+    "codelake/definitions",
+    "codelake/languages",
+    "codelake/embedded.py",
+    "codelake/notebooks.py",
+    "codelake/parsing.py",
+    "codelake/measure.py",
+    "evaluation/variants.py",
 )
-
-
-def _cut_lines(source: Source, options: Options) -> list[Span]:
-    return CHUNKERS["fixed"](source, Options(0, options.overlap, lines=options.budget))
-
-
-def _cut_cast_alone(source: Source, options: Options) -> list[Span]:
-    return CastCutter(source, options.budget, is_gluing=False).cut()
-
-
-VARIANTS: Final[dict[str, Chunker]] = {
-    **CHUNKERS,
-    "lines": _cut_lines,
-    "cast-plain": _cut_cast_alone,
-}
-"""Every registered chunker; blocks of whole lines; and cAST to the letter of the paper, where
-comments and decorators may part from what follows them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +41,7 @@ class Arm:
     """A chunker as it is compared.
 
     Args:
-        chunker: a name of :data:`VARIANTS`.
+        chunker: a name of :data:`evaluation.variants.VARIANTS`.
         size: nws of a cAST chunk, characters of a fixed one, lines of a line block; 0: no limit.
         overlap: characters (or lines) that a fixed chunk repeats.
         header: context line in front of the embedded body: none, scope or path.
@@ -215,15 +200,21 @@ def embedded_text(chunk: Chunk, path: str, header: str) -> str:
 
 def chunker_version() -> str:
     """Return eight digits over the code and data that decide the chunks."""
-    return code_version(*(f"codelake/{name}" for name in _DECISIVE))
+    return code_version(*_DECISIVE)
 
 
 @functools.cache
 def code_version(*places: str) -> str:
-    """Return eight digits over files and folders of code and data, named from the checkout."""
+    """Return eight digits over files and folders of code and data, named from the checkout.
+
+    Raises:
+        FileNotFoundError: one of them is not there.
+    """
     digest = hashlib.blake2b(digest_size=4)
     for name in places:
         place = Path(__file__).parents[1] / name
+        if not place.exists():
+            raise FileNotFoundError(place)
         files = [place] if place.is_file() else place.rglob("*")
         for path in sorted(p for p in files if p.suffix in {".py", ".toml", ".scm"}):
             digest.update(path.read_bytes())

@@ -31,6 +31,30 @@ def test_arms_cut_as_the_library_does(chunker: str) -> None:
     assert (pieces.nws_end - pieces.nws_start).tolist() == [c.nws for c in expected]
 
 
+METHODS = b"""class A:
+    def one(self): return first(1)
+    # two
+    def two(self): return second(2)
+def three(): return 3
+"""
+
+
+@pytest.mark.parametrize(
+    ("chunker", "lines"),
+    [
+        ("cast", [(1, 2), (3, 4), (5, 5)]),
+        ("cast-plain", [(1, 3), (4, 4), (5, 5)]),
+        ("cast-unmerged", [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5)]),
+        ("cast-across", [(1, 2), (3, 5)]),
+    ],
+)
+def test_rules_of_merging(chunker: str, lines: list[tuple[int, int]]) -> None:
+    arm = Arm(chunker, 52)
+    corpus = build_corpus(Snapshot("r", "", (SourceFile("m.py", METHODS),)))
+    chunks = Cutter([arm]).cut(corpus)[arm].chunks
+    assert [(chunk.start_line, chunk.end_line) for chunk in chunks] == lines
+
+
 @pytest.mark.parametrize("header", ["none", "scope", "path"])
 def test_embedded_text_is_that_of_the_product(header: str) -> None:
     text = Path(__file__).read_bytes()
