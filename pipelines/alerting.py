@@ -1,55 +1,151 @@
 """Tell a person that a night is red, that a check failed, or that there was no night.
 
-The message goes to a webhook (Slack, Mattermost, Teams, or a program of one's own). Its address is
-a secret: it stands in no setting, log or error.
+What a webhook does not take is sent again by later ticks of the sensor, until it is taken or has
+been tried for a day.
 """
 
+import json
 from collections.abc import Mapping
-from datetime import datetime
-from html import escape
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from logging import ERROR, WARNING
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, Self
 
 import dagster as dg
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3.util import Retry
 
 from codelake.errors import AlertError
-from pipelines.telling import STALE, failures_by_place, is_stale
-from resources.nights import Night, read_nights
+from pipelines.instance import WRITER_TAG
+from pipelines.telling import STALE, describe_night, is_stale
+from pipelines.webhook import VARIABLE, post_alert
+from resources.logs import log_stage
+from resources.nights import read_nights
 
-VARIABLE: Final = "CODELAKE_ALERT_URL"
-"""The environment variable with the address of the webhook."""
+Ending = Literal[dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_SUCCESS]
 
-_NO_ADDRESS: Final = dg.SkipReason(f"{VARIABLE} is not set: nobody is told")
-_SECONDS: Final = 10.0  # for an answer
+_NO_ADDRESS: Final = f"{VARIABLE} is not set: nobody is told"
 _LOOKED_AT: Final = 20  # nights among which that of a run is looked for
-_NAMED: Final = 5  # failures in the text; all of them are in "failures"
-_DOWN: Final = (429, 500, 502, 503, 504)
-_REFUSED: Final = 300  # status from which on it was not taken
-_RETRIES: Final = Retry(3, backoff_factor=0.5, status_forcelist=_DOWN, allowed_methods=["POST"])
+_EVENTS: Final = 25  # ends of runs that one tick looks at
+_SETTLED: Final = timedelta(minutes=1)  # `codelake index` writes its record after its run has ended
+_PAUSE: Final = timedelta(minutes=1)  # after the first try, doubled after each
+_LONGEST: Final = timedelta(hours=1)  # pause
+_TRIES: Final = 30  # with these pauses a day
 
 
-def alert_of_run(address: str, store: Path, run: dg.DagsterRun) -> dg.SkipReason | None:
-    """Tell of a run that failed, or in which a check did.
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a sensor has come.
 
-    Raises:
-        AlertError: the webhook does not take it.
+    Args:
+        after: number of the last end of a run that needs no more telling.
+        tries: times that the one after it was sent and not taken.
+        due: when it is sent again, as a Unix time.
     """
-    if not address:
-        return _NO_ADDRESS
-    kept = read_nights(store, _LOOKED_AT)
-    night = next((night for night in kept if night.run_id == run.run_id), None)
-    if night is None:
+
+    after: int
+    tries: int = 0
+    due: float = 0.0
+
+    @classmethod
+    def read(cls, text: str | None) -> Self | None:
+        """Return the cursor of that text; nothing where it is none."""
+        try:
+            return cls(**json.loads(text or ""))
+        except (ValueError, TypeError):
+            return None
+
+    def after_failure(self, now: datetime) -> Self:
+        """Return the cursor after one more try that failed."""
+        pause = min(_PAUSE * 2**self.tries, _LONGEST)
+        return type(self)(self.after, self.tries + 1, (now + pause).timestamp())
+
+
+@dataclass(frozen=True, slots=True)
+class RunAlerts:
+    """Tells of the runs over one store that ended in one way.
+
+    Args:
+        work: where the nights are recorded.
+        store: the store as runs are tagged with it.
+        jobs: names of the jobs that are watched.
+        ending: the event that ends them so.
+    """
+
+    work: Path
+    store: str
+    jobs: tuple[str, ...]
+    ending: Ending
+
+    def tell(
+        self, instance: dg.DagsterInstance, address: str, cursor: str | None, now: datetime
+    ) -> dg.SensorResult:
+        """Send what is to be told of the next run, and return how far that came.
+
+        The first look only remembers which runs there are.
+        """
+        seen = Cursor.read(cursor)
+        if seen is None or not address:
+            newest = instance.fetch_run_status_changes(self.ending, limit=1).records
+            reason = "it is told from here on" if address else _NO_ADDRESS
+            return _result(Cursor(newest[0].storage_id if newest else -1), reason)
+        if now.timestamp() < seen.due:
+            again = datetime.fromtimestamp(seen.due, now.tzinfo)
+            return _result(seen, f"{seen.tries} tries failed, the next is at {again:%H:%M %Z}")
+        for number, run in self._ended(instance, seen.after, now):
+            message = self._message(run) if run else None
+            if message is not None:
+                return _send(address, message, number, seen, now)
+            seen = Cursor(number)
+        return _result(seen, "nothing to tell")
+
+    def _ended(
+        self, instance: dg.DagsterInstance, after: int, now: datetime
+    ) -> list[tuple[int, dg.DagsterRun | None]]:
+        """Return the runs that ended, the oldest first; None for one that is not ours."""
+        records = instance.fetch_run_status_changes(
+            dg.RunStatusChangeRecordsFilter(
+                self.ending,
+                after_storage_id=after,
+                before_timestamp=(now - _SETTLED).timestamp(),
+            ),
+            limit=_EVENTS,
+            ascending=True,
+        ).records
+        ids = [record.run_id for record in records]
+        if not ids:
+            return []
+        found = instance.get_runs(dg.RunsFilter(run_ids=ids, tags={WRITER_TAG: self.store}))
+        ours = {run.run_id: run for run in found if run.job_name in self.jobs}
+        return [(record.storage_id, ours.get(record.run_id)) for record in records]
+
+    def _message(self, run: dg.DagsterRun) -> dict[str, Any] | None:
+        kept = read_nights(self.work, _LOOKED_AT)
+        night = next((night for night in kept if night.run_id == run.run_id), None)
+        if night is not None:
+            return describe_night(night)
         text = f"codelake: the run of {run.job_name} failed before it was recorded"
-        post_alert(address, {"text": text, "run_id": run.run_id, "job": run.job_name})
-        return None
-    message = describe_night(night)
-    if message is None:
-        return dg.SkipReason("all is well")
-    post_alert(address, message)
-    return None
+        return {"text": text, "run_id": run.run_id, "job": run.job_name}
+
+
+def _send(
+    address: str, message: Mapping[str, Any], number: int, seen: Cursor, now: datetime
+) -> dg.SensorResult:
+    """Send ``message`` and return how far that came."""
+    try:
+        post_alert(address, message)
+    except AlertError as error:
+        failed = seen.after_failure(now)
+        told = f"run {message['run_id']} was not told, try {failed.tries} of {_TRIES}: {error}"
+        if failed.tries < _TRIES:
+            log_stage(WARNING, "alerts", told)
+            return _result(failed, told)
+        log_stage(ERROR, "alerts", f"{told}; it is given up")
+        return _result(Cursor(number), f"{told}; it is given up")
+    return _result(Cursor(number), f"run {message['run_id']} was told")
+
+
+def _result(cursor: Cursor, reason: str) -> dg.SensorResult:
+    return dg.SensorResult(skip_reason=reason, cursor=json.dumps(asdict(cursor)))
 
 
 def alert_of_staleness(
@@ -61,7 +157,7 @@ def alert_of_staleness(
         AlertError: the webhook does not take it; it is tried again.
     """
     if not address:
-        return _NO_ADDRESS
+        return dg.SkipReason(_NO_ADDRESS)
     nights = read_nights(store)
     if not nights or not is_stale(nights[0], now):
         return dg.SkipReason("the index is fresh, or there was no night yet")
@@ -71,52 +167,3 @@ def alert_of_staleness(
     text = f"codelake: no night for {hours:.0f} hours; the last one began {nights[0].began}"
     post_alert(address, {"text": text, "run_id": nights[0].run_id, "job": nights[0].job})
     return dg.SensorResult(cursor=nights[0].run_id)
-
-
-def describe_night(night: Night) -> dict[str, Any] | None:
-    """Return what is to be told of ``night``; nothing if all is well."""
-    failures = failures_by_place(night)
-    broken = [c["name"] for c in night.checks if not c["passed"] and not c["warns"]]
-    if night.outcome == "done" and not broken:
-        return None
-    some = [_as_code(f"{place}: {reason}") for place, reason in list(failures.items())[:_NAMED]]
-    more = f"and {len(failures) - _NAMED} more" if len(failures) > _NAMED else ""
-    checks = f"checks that failed: {', '.join(broken)}" if broken else ""
-    heading = f"codelake: {night.job} is {night.outcome}"
-    return {
-        "text": "\n".join(part for part in (heading, *some, more, checks) if part),
-        "job": night.job,
-        "run_id": night.run_id,
-        "outcome": night.outcome,
-        "began": night.began,
-        "failures": failures,
-        "checks": broken,
-    }
-
-
-def _as_code(text: str) -> str:
-    """Return one line in which no chat finds a link, an image or somebody to call."""
-    line = " ".join(text.split()).replace("`", "'")
-    return f"`{escape(line, quote=False)}`"
-
-
-def post_alert(address: str, message: Mapping[str, Any]) -> None:
-    """Send ``message`` as JSON; redirects are not followed.
-
-    Raises:
-        AlertError: it is not taken. The error does not tell the address.
-    """
-    problem = ""
-    with requests.Session() as session:
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, HTTPAdapter(max_retries=_RETRIES))
-        try:
-            answer = session.post(address, json=message, timeout=_SECONDS, allow_redirects=False)
-            if answer.status_code >= _REFUSED:
-                problem = f"answered {answer.status_code}"
-        except requests.RequestException as error:
-            problem = f"cannot be reached ({type(error).__name__})"
-    if problem:
-        # Outside of the handler: a chained error would tell the address.
-        reason = f"the webhook of {VARIABLE} {problem}; check the address and the service behind it"
-        raise AlertError(reason)

@@ -7,11 +7,12 @@ import dagster as dg
 
 from assets import ASSETS, CHECKS, STAGES, indexed_repository, nights, outcomes
 from evaluation.chunker_benchmark import EVALUATION_ASSETS
-from pipelines.alerting import VARIABLE, alert_of_run, alert_of_staleness
+from pipelines.alerting import Ending, RunAlerts, alert_of_staleness
 from pipelines.commands.options import config_path
 from pipelines.instance import WRITER_TAG
 from pipelines.recording import RecordingConfiguration
 from pipelines.watching import look_at_sources
+from pipelines.webhook import VARIABLE
 from resources.memory import keep_memory_flat
 from resources.places import work_folder
 from resources.settings_file import load_settings
@@ -19,6 +20,7 @@ from resources.stages import StageIOManager
 
 keep_memory_flat()
 
+_ALERT_SECONDS: Final = 60  # between two looks at which runs ended
 _STALE_SECONDS: Final = 1800  # between two looks at the last night
 _LOOK_SECONDS: Final = 600  # between two looks at the sources; a list that is the same costs little
 
@@ -69,25 +71,23 @@ def new_and_removed_repositories(
     return look_at_sources(CONFIGURATION.load(), context.cursor)
 
 
-@dg.run_status_sensor(
-    run_status=dg.DagsterRunStatus.FAILURE,
-    monitored_jobs=[nightly, reindex],
+@dg.sensor(
+    minimum_interval_seconds=_ALERT_SECONDS,
     description=f"Tells the webhook of {VARIABLE} that a night is red, and why; switched off until "
     "someone switches it on.",
 )
-def alert_on_failure(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
+def alert_on_failure(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     """Tell of a run that failed."""
-    return alert_of_run(_alert_address(), WORK, context.dagster_run)
+    return _alert(context, dg.DagsterEventType.RUN_FAILURE)
 
 
-@dg.run_status_sensor(
-    run_status=dg.DagsterRunStatus.SUCCESS,
-    monitored_jobs=[nightly, reindex],
+@dg.sensor(
+    minimum_interval_seconds=_ALERT_SECONDS,
     description=f"Tells the webhook of {VARIABLE} that a check failed in a night that is green.",
 )
-def alert_on_checks(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
+def alert_on_checks(context: dg.SensorEvaluationContext) -> dg.SensorResult:
     """Tell of a run that ended well and left something that is not."""
-    return alert_of_run(_alert_address(), WORK, context.dagster_run)
+    return _alert(context, dg.DagsterEventType.RUN_SUCCESS)
 
 
 @dg.sensor(
@@ -98,6 +98,11 @@ def alert_on_staleness(context: dg.SensorEvaluationContext) -> dg.SensorResult |
     """Tell that a night was left out."""
     now = datetime.now(UTC)
     return alert_of_staleness(_alert_address(), WORK, now, context.cursor)
+
+
+def _alert(context: dg.SensorEvaluationContext, ending: Ending) -> dg.SensorResult:
+    alerts = RunAlerts(WORK, STORE, (nightly.name, reindex.name), ending)
+    return alerts.tell(context.instance, _alert_address(), context.cursor, datetime.now(UTC))
 
 
 def _alert_address() -> str:

@@ -18,7 +18,7 @@ from codelake.errors import (
 from codelake.schemas import TABLES
 from pipelines.definitions import defs
 from pipelines.estimating import estimate_run
-from pipelines.instance import open_instance, record_errors
+from pipelines.instance import WRITER_TAG, open_instance, record_errors
 from pipelines.recording import NightRecord
 from pipelines.summarizing import (
     is_interrupted,
@@ -127,6 +127,7 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
                 asset_selection=[dg.AssetKey(name) for name in _DRY] if is_dry else None,
                 raise_on_error=False,
                 run_id=run_id,
+                tags={WRITER_TAG: configuration.load().store},
             )
             stages = stage_folder(configuration)
             summary = summarize(result.all_events, store, stages, is_dry=is_dry)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from html import escape
 from typing import Any, Final, NamedTuple
 
 from codelake.paths import display_path
@@ -15,6 +16,7 @@ STALE: Final = timedelta(hours=36)
 _COLOURS: Final = {"done": "green", "partial": "yellow"}
 _LONG_AGO: Final = timedelta(days=2)
 _SOON: Final = timedelta(hours=2)
+_NAMED: Final = 5  # failures in the text of an alert; all of them are in "failures"
 
 
 class Line(NamedTuple):
@@ -48,6 +50,33 @@ def tell_night(night: Night, now: datetime | None = None) -> Iterator[Line]:
     broken = [check for check in night.checks if not check["passed"]]
     text = ", ".join(check["name"] for check in broken) if broken else "all passed"
     yield Line("checks", text, _check_colour(broken))
+
+
+def describe_night(night: Night) -> dict[str, Any] | None:
+    """Return what is to be told of ``night``; nothing if all is well."""
+    failures = failures_by_place(night)
+    broken = [c["name"] for c in night.checks if not c["passed"] and not c["warns"]]
+    if night.outcome == "done" and not broken:
+        return None
+    some = [_as_code(f"{place}: {reason}") for place, reason in list(failures.items())[:_NAMED]]
+    more = f"and {len(failures) - _NAMED} more" if len(failures) > _NAMED else ""
+    checks = f"checks that failed: {', '.join(broken)}" if broken else ""
+    heading = f"codelake: {night.job} is {night.outcome}"
+    return {
+        "text": "\n".join(part for part in (heading, *some, more, checks) if part),
+        "job": night.job,
+        "run_id": night.run_id,
+        "outcome": night.outcome,
+        "began": night.began,
+        "failures": failures,
+        "checks": broken,
+    }
+
+
+def _as_code(text: str) -> str:
+    """Return one line in which no chat finds a link, an image or somebody to call."""
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{escape(line, quote=False)}`"
 
 
 def failures_by_place(night: Night) -> dict[str, str]:

@@ -7,32 +7,28 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import Any
 
 import dagster as dg
 import pytest
 from click.testing import CliRunner
 from nights import commit, configured, night
 
-from codelake.errors import AlertError, StoreError
-from pipelines.alerting import alert_of_run, alert_of_staleness, describe_night
+from codelake.errors import StoreError
 from pipelines.command_line import command_line
-from pipelines.definitions import alert_on_failure, defs, nightly
+from pipelines.definitions import defs
 from pipelines.instance import open_instance
 from pipelines.night_report import write_report
+from pipelines.telling import describe_night
 from resources.nights import UNFINISHED, Night, read_nights, write_night
 
 _ROOT = Path(__file__).parents[1]
 _ONE = "def one():\n    return 1\n"
-_SECRET = "T0/B0/hush"  # noqa: S105 # it opens nothing
 _CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -211,57 +207,6 @@ def _free_port() -> int:
         return server.server_port
 
 
-class _Hook(BaseHTTPRequestHandler):
-    """A webhook that answers what it is told to and keeps what it gets."""
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.got.append(json.loads(body))  # type: ignore[attr-defined]
-        self.send_response(self.server.answer)  # type: ignore[attr-defined]
-        self.send_header("Content-Length", "0")
-        self.send_header("Location", "http://127.0.0.1:9/elsewhere")
-        self.end_headers()
-
-    def log_message(self, *_words: object) -> None:
-        pass
-
-
-@contextmanager
-def _hook(answer: int = 200) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    with HTTPServer(("127.0.0.1", 0), _Hook) as server:
-        server.got, server.answer = [], answer  # type: ignore[attr-defined]
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            address = f"http://127.0.0.1:{server.server_port}/{_SECRET}"
-            yield address, server.got  # type: ignore[attr-defined]
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def test_a_red_night_is_told_by_the_sensor(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.definitions.WORK", store)
-    with open_instance(store) as instance, _hook() as (address, got):
-        run = next(r for r in instance.get_runs() if r.status is dg.DagsterRunStatus.FAILURE)
-        record = instance.all_logs(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE)[0]
-        assert record.dagster_event is not None
-        context = dg.build_run_status_sensor_context(
-            "alert_on_failure",
-            dagster_event=record.dagster_event,
-            dagster_instance=instance,
-            dagster_run=run,
-        )
-        assert isinstance(alert_on_failure(context), dg.SkipReason), "no address is set"
-        monkeypatch.setenv("CODELAKE_ALERT_URL", address)
-        alert_on_failure(context)
-    (message,) = got
-    assert message["run_id"] == run.run_id == read_nights(store)[0].run_id
-    assert message["failures"].keys() == {"gate"}
-    assert message["text"].startswith("codelake: nightly is partial\n`gate: ")
-    assert "every_repository_was_read" in message["text"]
-
-
 def test_what_is_well_is_not_told(store: Path) -> None:
     second, first = read_nights(store, 9)
     assert describe_night(first) is None
@@ -286,42 +231,3 @@ def test_names_of_others_stay_names_in_what_is_sent_on(store: Path) -> None:
     row = r"| a\|\<!channel> @all ![x]\(http://x/) \`b\` | gone |"
     assert row in write_report([red], is_html=False).splitlines()
     assert "a|&lt;!channel&gt;" in write_report([red], is_html=True)
-
-
-def test_a_night_left_out_is_told_once(store: Path) -> None:
-    last = read_nights(store)[0]
-    later = datetime.now(UTC) + timedelta(hours=37)
-    with _hook() as (address, got):
-        fresh = alert_of_staleness(address, store, datetime.now(UTC), None)
-        assert isinstance(fresh, dg.SkipReason)
-        told = alert_of_staleness(address, store, later, None)
-        assert isinstance(told, dg.SensorResult)
-        assert isinstance(alert_of_staleness(address, store, later, told.cursor), dg.SkipReason)
-    assert [message["run_id"] for message in got] == [last.run_id]
-    assert "no night for 36 hours" in got[0]["text"]
-
-
-@pytest.mark.parametrize(("answer", "posts"), [(404, 1), (302, 1)])
-def test_a_webhook_that_does_not_take_it_is_an_error_without_its_address(
-    store: Path, answer: int, posts: int
-) -> None:
-    run = dg.DagsterRun("nightly", run_id=read_nights(store)[0].run_id)
-    with _hook(answer) as (address, got), pytest.raises(AlertError) as caught:
-        alert_of_run(address, store, run)
-    assert len(got) == posts
-    assert f"CODELAKE_ALERT_URL answered {answer}" in str(caught.value)
-    assert caught.value.__context__ is None
-
-
-def test_a_webhook_that_is_not_there_is_an_error_without_its_address(store: Path) -> None:
-    run = dg.DagsterRun("nightly", run_id="of a run that never began")
-    with pytest.raises(AlertError, match=r"cannot be reached \(InvalidURL\)") as caught:
-        alert_of_run(f"http:///{_SECRET}", store, run)
-    assert caught.value.__context__ is None
-    assert _SECRET not in str(caught.value)
-
-
-def test_the_sensors_watch_the_jobs_that_write() -> None:
-    names = {sensor.name for sensor in defs.sensors or ()}
-    assert names >= {"alert_on_failure", "alert_on_checks", "alert_on_staleness"}
-    assert nightly.name == "nightly"

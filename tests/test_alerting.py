@@ -1,0 +1,186 @@
+"""What is told to a webhook, once and again if need be: a real one on loopback."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, Final
+
+import dagster as dg
+import pytest
+from nights import commit, night
+
+from codelake.errors import AlertError
+from pipelines.alerting import Ending, RunAlerts, alert_of_staleness
+from pipelines.definitions import alert_on_checks, alert_on_failure, defs
+from pipelines.instance import open_instance
+from pipelines.webhook import post_alert
+from resources.nights import read_nights
+
+_RED: Final[Ending] = dg.DagsterEventType.RUN_FAILURE
+_GREEN: Final[Ending] = dg.DagsterEventType.RUN_SUCCESS
+_SECRET = "T0/B0/hush"  # noqa: S105 # it opens nothing
+_FROM_THE_FIRST = '{"after": -1}'  # a sensor that has told of no run yet
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store after a night on which all was well, and one on which ``gate`` was broken."""
+    folder = tmp_path_factory.mktemp("nights")
+    commit(folder / "gate", {"a.py": "one = 1\n"})
+    night(folder / "store", folder / "gate")
+    (folder / "gate" / ".git" / "HEAD").write_text("no head\n")
+    night(folder / "store", folder / "gate")
+    return folder / "store"
+
+
+class _Hook(BaseHTTPRequestHandler):
+    """A webhook that keeps what it gets, and takes it once it has given its other answers."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append(json.loads(body))  # type: ignore[attr-defined]
+        answers = self.server.answers  # type: ignore[attr-defined]
+        self.send_response(answers.pop(0) if answers else 200)
+        self.send_header("Content-Length", "0")
+        self.send_header("Location", "http://127.0.0.1:9/elsewhere")
+        self.end_headers()
+
+    def log_message(self, *_words: object) -> None:
+        pass
+
+
+@contextmanager
+def _hook(*answers: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    with HTTPServer(("127.0.0.1", 0), _Hook) as server:
+        server.got, server.answers = [], list(answers)  # type: ignore[attr-defined]
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            address = f"http://127.0.0.1:{server.server_port}/{_SECRET}"
+            yield address, server.got  # type: ignore[attr-defined]
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def _tell(
+    store: Path, address: str, cursor: str | None, hours: float = 1.0, *, is_green: bool = False
+) -> tuple[str, str]:
+    """Let the sensor of red or green runs look some hours on; return what it says, its cursor."""
+    alerts = RunAlerts(store, str(store), ("nightly",), _GREEN if is_green else _RED)
+    with open_instance(store) as instance:
+        told = alerts.tell(instance, address, cursor, datetime.now(UTC) + timedelta(hours=hours))
+    assert isinstance(told.skip_reason, dg.SkipReason)
+    return told.skip_reason.skip_message or "", told.cursor or ""
+
+
+def test_a_red_night_is_told_once(store: Path) -> None:
+    last = read_nights(store)[0]
+    with _hook() as (address, got):
+        said, cursor = _tell(store, address, _FROM_THE_FIRST)
+        assert said == f"run {last.run_id} was told"
+        said, cursor = _tell(store, address, cursor)
+        assert said == "nothing to tell"
+        said, _ = _tell(store, address, _FROM_THE_FIRST, is_green=True)
+        assert said == "nothing to tell"
+    (message,) = got
+    assert message["run_id"] == last.run_id
+    assert message["failures"].keys() == {"gate"}
+    assert message["text"].startswith("codelake: nightly is partial\n`gate: ")
+    assert "every_repository_was_read" in message["text"]
+
+
+def test_an_alert_that_was_not_taken_is_sent_again_until_it_is(store: Path) -> None:
+    run = read_nights(store)[0].run_id
+    with _hook(503, 302) as (address, got):
+        said, cursor = _tell(store, address, _FROM_THE_FIRST, 1)
+        assert said.startswith(f"run {run} was not told, try 1 of 30: ")
+        assert "CODELAKE_ALERT_URL answered 503" in said
+        said, cursor = _tell(store, address, cursor, 1)
+        assert "the next is at" in said
+        said, cursor = _tell(store, address, cursor, 2)
+        assert "try 2 of 30" in said
+        said, cursor = _tell(store, address, cursor, 3)
+        assert said == f"run {run} was told"
+        said, cursor = _tell(store, address, cursor, 4)
+        assert said == "nothing to tell"
+    assert [message["run_id"] for message in got] == [run] * 3
+
+
+def test_an_alert_that_nobody_takes_is_given_up(
+    store: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    said, cursor, hours, pauses = "", _FROM_THE_FIRST, 1.0, list[float]()
+    while "given up" not in said:
+        said, cursor = _tell(store, f"http:///{_SECRET}", cursor, hours)
+        hours += 2.0
+        pauses.append(json.loads(cursor)["due"])
+    assert len(pauses) == 30
+    assert "cannot be reached (InvalidURL)" in said
+    assert _SECRET not in caplog.text
+    assert caplog.text.count("stage=alerts: run ") == 30
+    assert _tell(store, f"http:///{_SECRET}", cursor, hours)[0] == "nothing to tell"
+
+
+def test_runs_of_others_and_of_before_are_not_told(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with _hook() as (address, got):
+        said, cursor = _tell(store, address, None)
+        assert said == "it is told from here on"
+        assert _tell(store, address, cursor)[0] == "nothing to tell"
+        said, cursor = _tell(store, "", _FROM_THE_FIRST)
+        assert said == "CODELAKE_ALERT_URL is not set: nobody is told"
+        assert _tell(store, address, cursor)[0] == "nothing to tell"
+        other = RunAlerts(store, "another", ("nightly",), _RED)
+        later = datetime.now(UTC) + timedelta(hours=1)
+        with open_instance(store) as instance:
+            other.tell(instance, address, _FROM_THE_FIRST, later)
+            monkeypatch.setenv("CODELAKE_ALERT_URL", address)
+            for sensor in (alert_on_failure, alert_on_checks):
+                result = sensor(dg.build_sensor_context(instance))
+                assert isinstance(result, dg.SensorResult)
+                assert json.loads(result.cursor or "")["after"] > 0
+    assert got == []
+
+
+def test_a_run_without_a_record_is_told_too(store: Path, tmp_path: Path) -> None:
+    alerts = RunAlerts(tmp_path, str(store), ("nightly",), _RED)
+    later = datetime.now(UTC) + timedelta(hours=1)
+    with _hook() as (address, got), open_instance(store) as instance:
+        alerts.tell(instance, address, _FROM_THE_FIRST, later)
+    assert got[0]["text"] == "codelake: the run of nightly failed before it was recorded"
+
+
+def test_a_night_left_out_is_told_once(store: Path) -> None:
+    last = read_nights(store)[0]
+    later = datetime.now(UTC) + timedelta(hours=37)
+    with _hook() as (address, got):
+        fresh = alert_of_staleness(address, store, datetime.now(UTC), None)
+        assert isinstance(fresh, dg.SkipReason)
+        told = alert_of_staleness(address, store, later, None)
+        assert isinstance(told, dg.SensorResult)
+        assert isinstance(alert_of_staleness(address, store, later, told.cursor), dg.SkipReason)
+    assert [message["run_id"] for message in got] == [last.run_id]
+    assert "no night for 36 hours" in got[0]["text"]
+
+
+def test_an_alert_goes_nowhere_else_and_its_error_keeps_the_address() -> None:
+    with _hook(302) as (address, got), pytest.raises(AlertError) as caught:
+        post_alert(address, {"text": "red"})
+    assert got == [{"text": "red"}]
+    assert "CODELAKE_ALERT_URL answered 302" in str(caught.value)
+    with pytest.raises(AlertError) as unreached:
+        post_alert(f"http:///{_SECRET}", {"text": "red"})
+    for error in (caught.value, unreached.value):
+        assert error.__context__ is None
+        assert _SECRET not in str(error)
+
+
+def test_each_alert_has_its_sensor() -> None:
+    names = {sensor.name for sensor in defs.sensors or ()}
+    assert names >= {"alert_on_failure", "alert_on_checks", "alert_on_staleness"}
