@@ -1,7 +1,8 @@
 """A real history, night by night: what is embedded, what a night costs, what stands at the end.
 
-Each commit of the replays beside the checkout is one night of ``codelake index``, run in this
-process so that Dagster's start is paid once. Without the replays nothing is measured.
+Every tenth commit of the replays beside the checkout is one night of ``codelake index``, run in
+this process so that Dagster's start is paid once; ``CODELAKE_BENCH_NIGHTS=1`` takes every commit,
+a thousand CPU seconds of them. Without the replays nothing is measured.
 """
 
 import json
@@ -37,7 +38,7 @@ def _replay(bundle: Path, folder: Path) -> list[Figure]:
     clone = folder / "clones" / name
     _git("clone", "-q", "--no-checkout", str(bundle), str(clone))
     tags = sorted(_git("-C", str(clone), "tag").split())
-    every = int(os.environ.get("CODELAKE_BENCH_NIGHTS", "1"))
+    every = int(os.environ.get("CODELAKE_BENCH_NIGHTS", "10"))
     nights, embedded, texts = [], 0, set[str]()
     for tag in tags[::every]:
         _git("-C", str(clone), "update-ref", "--no-deref", "HEAD", f"{tag}^{{commit}}")
