@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -10,7 +11,9 @@ from codelake.chunking import chunker_named
 from codelake.errors import BusyError, CodelakeError, UsageError
 from codelake.repositories import Repository
 from codelake.search.snippets import make_visible
+from pipelines.outstanding import Outstanding
 from pipelines.running import run_update
+from pipelines.summary import Summary
 from resources.configuration import Configuration
 from resources.moves import Moves, Paths, gather, require_watchable, watch_folders
 
@@ -23,8 +26,8 @@ _UNTIL_FREE: Final = float("inf")  # a night may take hours; what moves meanwhil
 def follow(configuration: Configuration, tell: Tell) -> None:
     """Bring local repositories up to date whenever something in them moves, until interrupted.
 
-    The first update is about all of them. What one repository or one update fails with is told,
-    and the next event is waited for.
+    The first update is about all of them. What a repository fails with is told, and its next event
+    waited for; an update that failed as a whole is tried again after growing pauses.
 
     Args:
         configuration: the settings.
@@ -50,16 +53,19 @@ def follow(configuration: Configuration, tell: Tell) -> None:
     batches = watch_folders(folders)
     next(batches)  # events are kept from here on, so nothing falls between this and the update
     tell(_event("watching", folders=folders, quiet_seconds=settings.watch.quiet_seconds))
-    _update(configuration, moves, frozenset(), tell)
+    outstanding = Outstanding(time.monotonic)
+    follower = _Follower(configuration, moves, outstanding, tell)
+    follower.update(frozenset(), time.monotonic())
     for paths, began in gather(
         _counted(batches, moves),
         clock=time.monotonic,
         quiet_seconds=settings.watch.quiet_seconds,
         is_busy=moves.is_busy,
+        is_due=outstanding.is_due,
     ):
         places = moves.places(paths)
-        if places:
-            _update(configuration, moves, places, tell, began=began)
+        if places or outstanding.is_due():
+            follower.update(places, began)
 
 
 def _local(configuration: Configuration) -> Configuration:
@@ -81,32 +87,56 @@ def _counted(batches: Iterator[Paths], moves: Moves) -> Iterator[Paths]:
         yield frozenset(path for path in batch if moves.counts(path))
 
 
-def _update(
-    configuration: Configuration,
-    moves: Moves,
-    places: Paths,
-    tell: Tell,
-    *,
-    began: float | None = None,
-) -> None:
-    """Update the repositories in ``places``, tell what came of it, and learn of new ones."""
-    began = time.monotonic() if began is None else began
-    names = {place: moves.name(place) for place in places}
-    try:
+@dataclass(frozen=True, slots=True)
+class _Follower:
+    """Updates the repositories that moved, and what is outstanding of updates before."""
+
+    configuration: Configuration
+    moves: Moves
+    outstanding: Outstanding
+    tell: Tell
+
+    def update(self, moved: Paths, began: float) -> None:
+        """Update what ``moved``, tell what came of it, and learn of new repositories."""
+        places, began = self.outstanding.merge(moved, began)
+        names = {place: self.moves.name(place) for place in places}
         try:
-            summary = run_update(configuration, places)
+            summary = self._run(places)
+            self.moves.follow(_stored(self.configuration))
+            is_tried_again = self._is_tried_again(summary)
+        except CodelakeError as error:
+            again = self.outstanding.fail(places, began)
+            reason = make_visible(str(error))
+            self.tell(_event("failed", reason=reason, retry_seconds=again))
+            return
+        name = self.moves.name
+        named = sorted(name(place) if place == known else known for place, known in names.items())
+        told = summary.to_dict()
+        facts = {key: told[key] for key in ("chunks", "symbols", "texts", "usage", "failed")}
+        facts |= {"seconds": told["seconds"], "delay": round(time.monotonic() - began, 3)}
+        if is_tried_again:
+            facts["retry_seconds"] = self.outstanding.fail(places, began)
+        else:
+            self.outstanding.clear()
+        self.tell(_event("updated", repositories=named, **facts))
+
+    def _run(self, places: Paths) -> Summary:
+        try:
+            return run_update(self.configuration, places)
         except BusyError as busy:
-            tell(_event("waiting", reason=str(busy)))
-            summary = run_update(configuration, places, wait_seconds=_UNTIL_FREE)
-    except CodelakeError as error:
-        tell(_event("failed", reason=make_visible(str(error))))
-        return
-    moves.follow(_stored(configuration))
-    told = summary.to_dict()
-    named = sorted(moves.name(place) if place == name else name for place, name in names.items())
-    facts = {name: told[name] for name in ("chunks", "symbols", "texts", "usage", "failed")}
-    seconds = round(time.monotonic() - began, 3)
-    tell(_event("updated", repositories=named, **facts, seconds=told["seconds"], delay=seconds))
+            self.tell(_event("waiting", reason=str(busy)))
+            return run_update(self.configuration, places, wait_seconds=_UNTIL_FREE)
+
+    def _is_tried_again(self, summary: Summary) -> bool:
+        """Say whether time may heal it: a stage or the embedder failed, and no one repository.
+
+        A broken repository is tried when something in it moves, and what reached a limit of
+        dollars spends no more by itself.
+        """
+        is_limited = self.configuration.load().embedding.max_cost > 0
+        if is_limited and summary.usage["cost_usd"]:
+            return False
+        return any(not failure["repository"] for failure in summary.failed)
 
 
 def _event(name: str, **facts: object) -> Event:

@@ -240,8 +240,11 @@ def gather(
     clock: Callable[[], float],
     quiet_seconds: float,
     is_busy: Callable[[Paths], bool],
+    is_due: Callable[[], bool],
 ) -> Iterator[tuple[Paths, float]]:
     """Yield the paths of many batches together, once it has been quiet, with when the first came.
+
+    Where something is due though nothing moved, no path is yielded, and the present time.
 
     Args:
         batches: changed paths as they come; empty ones now and then, so that time is looked at.
@@ -249,6 +252,7 @@ def gather(
         quiet_seconds: for how long nothing may come. At fifteen times that nothing more is waited
             for: something is always written somewhere.
         is_busy: whether more is sure to come.
+        is_due: whether something is to be done without an event.
     """
     waiting: set[str] = set()
     first = last = 0.0
@@ -258,6 +262,8 @@ def gather(
             first, last = (first if waiting else now), now
             waiting |= batch
         if not waiting:
+            if is_due():
+                yield frozenset(), now
             continue
         paths = frozenset(waiting)
         is_quiet = now - last >= quiet_seconds and not is_busy(paths)

@@ -18,6 +18,7 @@ from codelake.search import Filters
 from codelake.settings import Settings, build_settings
 from pipelines.commands.watch import _write_line
 from pipelines.live import follow
+from pipelines.outstanding import Outstanding
 from resources.configuration import Configuration
 from resources.moves import Moves, gather
 from resources.repositories import discover
@@ -143,6 +144,24 @@ def test_commits_alone_are_followed_until_a_service_manager_ends_it(tmp_path: Pa
         watch.event("stopped")
 
 
+def test_an_update_that_failed_is_tried_again_without_an_event(tmp_path: Path) -> None:
+    commit(tmp_path / "app", {"a.py": _ONE})
+    store = tmp_path / "store"
+    with watching(store, str(tmp_path / "app")) as watch:
+        record = (store / "codelake.json").read_bytes()
+        (store / "codelake.json").write_text("damaged")
+        (tmp_path / "app" / "b.py").write_text("def later():\n    return 1\n")
+        failed = watch.event("failed")
+        assert (failed["retry_seconds"], "codelake.json" in failed["reason"]) == (2, True)
+        (store / "codelake.json").write_bytes(record)
+        while (event := watch.next())["event"] == "failed":
+            pass
+        assert (event["event"], event["repositories"]) == ("updated", ["app"])
+        assert "retry_seconds" not in event
+        assert event["delay"] >= 2
+    assert _names(store, "b.py") == ["later"]
+
+
 def test_the_mcp_server_keeps_its_index_current(tmp_path: Path) -> None:
     pytest.importorskip("mcp", reason="the optional package mcp is not installed")
     from mcp import Client  # noqa: PLC0415 - optional
@@ -213,7 +232,9 @@ class _Clock:
         return self.now
 
 
-def _gathered(batches: list[tuple[float, str]], *, busy_until: float = 0.0) -> list[str]:
+def _gathered(
+    batches: list[tuple[float, str]], *, busy_until: float = 0.0, due_from: float = 1e9
+) -> list[str]:
     """Return what is yielded of paths that come at a time, as ``time: paths``."""
     clock, found = _Clock(), list[str]()
 
@@ -223,9 +244,13 @@ def _gathered(batches: list[tuple[float, str]], *, busy_until: float = 0.0) -> l
             yield frozenset(paths.split())
 
     for paths, began in gather(
-        ticking(), clock=clock, quiet_seconds=2.0, is_busy=lambda _: clock.now < busy_until
+        ticking(),
+        clock=clock,
+        quiet_seconds=2.0,
+        is_busy=lambda _: clock.now < busy_until,
+        is_due=lambda: clock.now >= due_from,
     ):
-        found.append(f"{began:g}-{clock.now:g}: {' '.join(sorted(paths))}")
+        found.append(f"{began:g}-{clock.now:g}: {' '.join(sorted(paths))}".strip())
     return found
 
 
@@ -234,6 +259,32 @@ def test_paths_are_gathered_until_it_is_quiet() -> None:
     assert _gathered([(0, "a"), (1, "b c"), (2, "a"), (3, ""), (4, ""), (5, "d")]) == ["0-4: a b c"]
     assert _gathered([(0, "a"), *ticks], busy_until=7) == ["0-7: a"]
     assert _gathered(ticks) == []
+
+
+def test_what_is_due_needs_no_event_and_what_moves_comes_first() -> None:
+    assert _gathered([(0, ""), (1, "a"), (2, ""), (3, ""), (4, "")], due_from=2) == [
+        "1-3: a",
+        "4-4:",
+    ]
+
+
+def test_what_failed_is_tried_again_after_growing_pauses_with_what_moved() -> None:
+    clock = _Clock()
+    outstanding = Outstanding(clock)
+    app, shop = frozenset(["/app"]), frozenset(["/shop"])
+    assert not outstanding.is_due()
+    assert outstanding.merge(app, 5.0) == (app, 5.0)
+    assert [outstanding.fail(app, 1.0) for _ in range(8)] == [2, 4, 8, 16, 32, 60, 60, 60]
+    assert not outstanding.is_due()
+    clock.now = 60.0
+    assert outstanding.is_due()
+    assert outstanding.merge(frozenset(), 60.0) == (app, 1.0)
+    assert outstanding.merge(shop, 7.0) == (app | shop, 1.0)
+    outstanding.fail(frozenset(), 2.0)
+    assert outstanding.merge(shop, 7.0) == (frozenset(), 2.0), "all of them"
+    outstanding.clear()
+    assert not outstanding.is_due()
+    assert outstanding.fail(shop, 3.0) == 2
 
 
 def test_endless_noise_does_not_put_it_off_for_ever() -> None:

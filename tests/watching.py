@@ -26,8 +26,13 @@ class Watch:
 
     def event(self, name: str) -> dict[str, Any]:
         """Wait for the next event, which is to be of this name."""
-        event: dict[str, Any] = json.loads(self._lines.next())
+        event = self.next()
         assert event["event"] == name, event
+        return event
+
+    def next(self) -> dict[str, Any]:
+        """Wait for the next event."""
+        event: dict[str, Any] = json.loads(self._lines.next())
         return event
 
     def end(self, number: int) -> int:

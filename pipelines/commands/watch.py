@@ -98,8 +98,9 @@ def _write_line(event: Mapping[str, Any]) -> None:
 def _told(event: Mapping[str, Any]) -> str:
     if event["event"] == "watching":
         return f" {_shown(event['folders'])}; Ctrl-C ends it"
+    again = f"; tried again in {event['retry_seconds']:g} s" if "retry_seconds" in event else ""
     if event["event"] != "updated":
-        return f": {make_visible(event['reason'])}" if "reason" in event else ""
+        return f": {make_visible(event['reason'])}{again}" if "reason" in event else ""
     rows = ", ".join(
         f"{event[table][change]:,} {table} {change}"
         for table in ("chunks", "symbols")
@@ -107,7 +108,7 @@ def _told(event: Mapping[str, Any]) -> str:
         if event[table][change]
     )
     names = _shown(event["repositories"]) or "all"
-    return f" {names}: {rows or 'nothing changed'}, {event['delay']:.1f} s after it moved"
+    return f" {names}: {rows or 'nothing changed'}, {event['delay']:.1f} s after it moved{again}"
 
 
 def _shown(places: Iterable[str]) -> str:
