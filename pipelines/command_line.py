@@ -13,11 +13,9 @@ import click
 
 from codelake import __version__
 from codelake.errors import CodelakeError, UsageError
+from pipelines.failing import FAILED, end_failed, write_failure
 
-_FAILED: Final = 1
-_WRONG_USAGE: Final = 2
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-_INTERRUPTED: Final = 130  # what a shell reports for a command ended by Ctrl-C
 
 COMMANDS: Final[dict[str, str]] = {
     "index": "Index repositories, or bring their index up to date.",
@@ -85,7 +83,10 @@ def command_line() -> None:
 
 
 def main() -> None:
-    """Run the command line; exit 0 when done, 1 when failed or partial, 2 on wrong usage."""
+    """Run the command line; exit 0 when done, 1 when failed or partial, 2 on wrong usage.
+
+    With ``--json`` a program that reads the answer finds the error in it.
+    """
     _prepare_streams()
     try:
         _require_folder()
@@ -93,25 +94,16 @@ def main() -> None:
         sys.stdout.flush()
     except BrokenPipeError:
         _write_no_more()  # whoever read, as in `| head`, has enough
-        sys.exit(_FAILED)
-    except OSError as error:
-        if error.errno not in _FULL:
+        sys.exit(FAILED)
+    except (CodelakeError, click.ClickException, click.Abort) as error:
+        sys.exit(end_failed(error))
+    except Exception as error:
+        if not isinstance(error, OSError) or error.errno not in _FULL:
+            write_failure(error)
             raise
         _write_no_more()
         sys.stderr.write(f"codelake: cannot write the answer: {error.strerror}; free some space\n")
-        sys.exit(_FAILED)
-    except click.exceptions.Abort:
-        sys.stderr.write("interrupted; what was stored is kept, run again to finish\n")
-        sys.exit(_INTERRUPTED)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except UsageError as error:
-        _complain(error)
-        sys.exit(_WRONG_USAGE)
-    except CodelakeError as error:
-        _complain(error)
-        sys.exit(_FAILED)
+        sys.exit(FAILED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -138,7 +130,3 @@ def _require_folder() -> None:
 def _write_no_more() -> None:
     """Leave nothing to be written at the exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _complain(error: CodelakeError) -> None:
-    sys.stderr.write(f"codelake: {error}\n")

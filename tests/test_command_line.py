@@ -209,7 +209,7 @@ def test_a_store_that_cannot_be_is_told_in_the_document_too(run: Run, tmp_path: 
     for store in ("file", "file/below"):
         ended = run("index", "shop", "--store", store, "--embedder", "none", "--json")
         assert ended.code == 1
-        assert set(ended.document()) == set(Summary().to_dict())
+        assert set(ended.document()) == {*Summary().to_dict(), "error"}
         (failure,) = ended.document()["failed"]
         assert str(tmp_path / store) in failure["reason"]
         assert failure["reason"] in ended.err
@@ -286,7 +286,7 @@ def test_code_does_not_command_the_terminal(run: Run, tmp_path: Path) -> None:
 def test_what_is_no_regular_file_is_not_waited_for(run: Run, tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / "pipe.py")
     ended = run("chunk", name, "--json")
-    assert (ended.code, ended.out) == (2, "")
+    assert (ended.code, ended.document()["error"]["kind"]) == (2, "usage")
     assert repr(name) in ended.err
 
 
@@ -320,7 +320,7 @@ def test_a_table_lost_is_told_with_what_restores_it(run: Run, tmp_path: Path) ->
 
 def test_an_unknown_chunker_is_wrong_usage(run: Run, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
-    ended = run("chunk", "a.py", "--chunker", "casst", "--json")
+    ended = run("chunk", "a.py", "--chunker", "casst")
     assert (ended.code, ended.out) == (2, "")
     assert "unknown chunker 'casst'; choose from" in ended.err
 

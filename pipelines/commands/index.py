@@ -15,13 +15,12 @@ from pipelines.commands.options import (
     print_json,
     store_options,
 )
+from pipelines.failing import FAILED, complain, describe_failure
 from pipelines.reporters import open_reporter
 from pipelines.summary import Summary, draw_summary
 from resources.logs import LOGGER
 from resources.places import store_place
 from resources.progress import reporting_to
-
-_PARTIAL = 1
 
 
 @click.command()
@@ -70,17 +69,20 @@ def index(  # noqa: PLR0913 # one parameter an option
     except UsageError:
         raise
     except CodelakeError as error:
-        if as_json:  # whoever reads the document finds the reason in it
-            failed = [{"repository": "", "path": "", "reason": str(error)}]
-            place = store_place(store) if store else ""
-            print_json(Summary(failed=failed, store=place).to_dict())
-        raise
+        if not as_json:
+            raise
+        failed = [{"repository": "", "path": "", "reason": str(error)}]
+        place = store_place(store) if store else ""
+        # Its document has all its keys, whatever failed.
+        print_json(Summary(failed=failed, store=place).to_dict() | describe_failure(error))
+        complain(error)
+        context.exit(FAILED)
     if as_json:
         print_json(summary.to_dict())
     else:
         draw_summary(summary, Console(), is_dry=is_dry)
     if summary.failed:
-        context.exit(_PARTIAL)
+        context.exit(FAILED)
 
 
 def _changes(sources: tuple[str, ...], **chosen: object) -> dict[str, object]:

@@ -1,0 +1,66 @@
+"""What a program finds in the answer of a command that failed."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+
+from codelake.errors import BusyError
+from pipelines.command_line import main
+from pipelines.failing import describe_failure
+
+_CASES = [
+    ("chunk a.py --chunker casst", 2, "usage", "unknown chunker 'casst'"),
+    ("chunk a.py --budget many", 2, "usage", "'many' is not a valid integer"),
+    ("search x --store nowhere", 1, "store", "no index in 'nowhere'"),
+    ("status --config absent.toml", 2, "usage", "absent.toml"),
+    ("serch x", 2, "usage", "did you mean 'search'?"),
+    ("index . --embedder openai", 1, "embedding", "OPENAI_API_KEY"),
+]
+
+
+Ended = tuple[int | str | None, str, str]
+
+
+@pytest.fixture
+def end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], Ended]:
+    """Run ``codelake`` in a folder with one file; return status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "a.py").write_text("x = 1\n")
+
+    def run(words: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["codelake", *words.split()])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (ended.value.code, *capsys.readouterr())
+
+    return run
+
+
+@pytest.mark.parametrize(("words", "code", "kind", "told"), _CASES, ids=[c[0] for c in _CASES])
+def test_a_program_finds_the_error_and_a_person_too(
+    end: Callable[[str], Ended], words: str, code: int, kind: str, told: str
+) -> None:
+    status, out, err = end(f"{words} --json")
+    error = json.loads(out)["error"]
+    assert (status, error["kind"]) == (code, kind)
+    assert told in error["message"]
+    assert error["message"] in err
+    status, out, plain = end(words)
+    assert (status, out, plain) == (code, "", err)
+
+
+def test_a_question_may_be_the_word(end: Callable[[str], Ended]) -> None:
+    assert end("search --store nowhere -- --json")[:2] == (1, "")
+
+
+def test_each_kind_of_error_has_its_word() -> None:
+    errors = (BusyError("x"), click.UsageError("x"), click.FileError("x"), click.Abort(), OSError())
+    kinds = [describe_failure(error)["error"]["kind"] for error in errors]
+    assert kinds == ["busy", "usage", "file", "interrupted", "unexpected"]
