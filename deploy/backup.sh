@@ -12,7 +12,7 @@ usage() {
 [[ $# -eq 2 && -n $2 ]] || usage
 folder=$2
 
-# The lock of the store's writer: no run writes while it is held, and no run is copied half.
+# The lock of the store's writer: no run writes while it is held, none is copied half or starts on half a store.
 locked() {
   [[ -n ${STORE:-} ]] || return 0
   [[ -d $STORE ]] || { echo "no store in $STORE: check STORE" >&2; exit 1; }
@@ -40,13 +40,37 @@ restore() {
     echo "$folder is not what was saved: take another back-up" >&2
     exit 1
   }
+  # Read whole, before anything is touched.
+  pg_restore --file=/dev/null "$folder/dagster.dump" || {
+    echo "$folder/dagster.dump cannot be read: nothing was changed" >&2
+    exit 1
+  }
+  local restored=${STORE:+$STORE/.restored}
   if [[ -n ${STORE:-} ]]; then
-    [[ -z $(ls -A "$STORE" 2>/dev/null) ]] || { echo "$STORE is not empty: move it away first" >&2; exit 1; }
     mkdir -p "$STORE"
-    tar -C "$STORE" -xf "$folder/store.tar"
+    locked
+    rm -rf "$restored"
+    [[ -z $(ls -A -I writer.lock "$STORE") ]] || { echo "$STORE is not empty: move it away first" >&2; exit 1; }
+    mkdir "$restored"
+    if ! tar -C "$restored" -xf "$folder/store.tar" || [[ ! -f $restored/codelake.json ]]; then
+      rm -rf "$restored"
+      echo "$folder/store.tar holds no whole store: nothing was changed" >&2
+      exit 1
+    fi
   fi
+  # In one transaction: the database is as it was if it fails.
   pg_restore --clean --if-exists --no-owner --exit-on-error --single-transaction \
-    --dbname="${PGDATABASE:?names the database}" "$folder/dagster.dump"
+    --dbname="${PGDATABASE:?names the database}" "$folder/dagster.dump" || {
+    [[ -z $restored ]] || rm -rf "$restored"
+    echo "the database was not restored, nothing was changed" >&2
+    exit 1
+  }
+  if [[ -n ${STORE:-} ]]; then
+    # The record last: a store without it is none.
+    find "$restored" -mindepth 1 -maxdepth 1 ! -name codelake.json -exec mv -t "$STORE" {} +
+    mv "$restored/codelake.json" "$STORE"
+    rmdir "$restored"
+  fi
 }
 
 case $1 in

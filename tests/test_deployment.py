@@ -89,6 +89,10 @@ def test_what_is_saved_can_be_restored(
     occupied = _backup(server, "after", "restore", str(saved), store=store)
     assert (occupied.returncode, "is not empty" in occupied.stderr) == (1, True)
     shutil.rmtree(store)
+    with LanceStore(store).writing():
+        refused = _backup(server, "after", "restore", str(saved), store=store)
+    assert (refused.returncode, "a run writes to" in refused.stderr) == (1, True)
+    shutil.rmtree(store)
     done = _backup(server, "after", "restore", str(saved), store=store)
     assert done.returncode == 0, done.stderr
     use("after")
@@ -100,6 +104,29 @@ def test_what_is_saved_can_be_restored(
     assert summary.texts["embedded"] == 0
     with open_instance(store) as instance:
         assert {run.run_id for run in instance.get_runs()} > set(runs)
+
+
+@pytest.mark.parametrize("part", ["dump", "tables", "database"])
+def test_a_restore_that_fails_changes_nothing(server: str, tmp_path: Path, part: str) -> None:
+    database, saved, store = f"fails_{part}", tmp_path / "saved", tmp_path / "store"
+    _psql(server, "postgres", f"create database {database}")
+    _psql(server, database, "create table kept as select 1 as one")
+    store.mkdir()
+    (store / "codelake.json").write_text("{}")
+    assert _backup(server, database, "save", str(saved), store=store).returncode == 0
+    if part == "database":  # what depends on a table keeps it from being replaced
+        _psql(server, database, "create view on_it as select * from kept")
+    else:
+        damaged = saved / {"dump": "dagster.dump", "tables": "store.tar"}[part]
+        damaged.write_bytes(damaged.read_bytes()[:1000])
+        sums = subprocess.check_output(["sha256sum", "dagster.dump", "store.tar"], cwd=saved)
+        (saved / "SHA256SUMS").write_bytes(sums)
+    other = tmp_path / "other"
+    _psql(server, database, "insert into kept values (2)")
+    done = _backup(server, database, "restore", str(saved), store=other)
+    assert (done.returncode, "nothing was changed" in done.stderr) == (1, True), done.stderr
+    assert not other.exists() or [p.name for p in other.iterdir()] == ["writer.lock"]
+    _psql(server, database, "select 1 / (count(*) = 2)::int from kept")
 
 
 def test_a_damaged_back_up_and_wrong_words_are_refused(tmp_path: Path) -> None:
