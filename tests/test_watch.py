@@ -134,6 +134,15 @@ def test_the_rows_are_those_of_a_fresh_run(
     assert names == ["live"], "updates must not push the states of nights out"
 
 
+@pytest.fixture
+def background() -> Iterator[None]:
+    """Start processes as a script does with ``&``: they ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("background")
 def test_commits_alone_are_followed_until_a_service_manager_ends_it(tmp_path: Path) -> None:
     commit(tmp_path / "app", {"a.py": _ONE})
     with watching(tmp_path / "store", str(tmp_path / "app"), "--committed") as watch:

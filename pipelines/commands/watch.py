@@ -65,7 +65,10 @@ def watch(  # noqa: PLR0913 # one parameter an option
     )
     require_sources(configuration.load().sources.paths)
     os.nice(_NICENESS)
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))  # a service manager's Ctrl-C
+    # What a script starts with `&` ignores Ctrl-C, and Dagster lets SIGTERM, a service manager's
+    # Ctrl-C, do what that does.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     if until_closed:
         threading.Thread(target=_end_with_input, daemon=True).start()
     tell = _write_json if as_json else _write_line
@@ -77,7 +80,7 @@ def watch(  # noqa: PLR0913 # one parameter an option
 
 def _end_with_input() -> None:
     sys.stdin.buffer.read()
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _write_json(event: Mapping[str, Any]) -> None:
