@@ -18,6 +18,7 @@ import yaml
 from nights import commit, night, rows
 from postgres_server import INITDB, NO_SERVER, program, serving
 
+from codelake import __version__
 from codelake.settings import parse_settings
 from pipelines.command_line import command_line
 from pipelines.instance import _SETTINGS, open_instance
@@ -180,6 +181,23 @@ def test_every_service_of_ours_is_watched_and_has_no_rights() -> None:
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ()))
     for service in services.values():
         assert set(service.get("depends_on", ())) <= services.keys()
+
+
+def test_every_image_is_of_a_named_release() -> None:
+    """What `latest` means changes between two machines; ours are named as the package is."""
+    composed = [_read(name)["services"] for name in ("compose.yaml", "compose.ray.yaml")]
+    images = {s["image"] for services in composed for s in services.values() if "image" in s}
+    (deployment,) = _read("helm-values.yaml")["dagster-user-deployments"]["deployments"]
+    images.add("{repository}:{tag}".format_map(deployment["image"]))
+    for image in images:
+        name, _, tag = image.rpartition(":")
+        assert name, f"{image} has no tag"
+        assert "latest" not in tag, image
+        if name.endswith("codelake"):
+            assert tag.removesuffix("-ray") == __version__
+    text = (_DEPLOY / "Containerfile").read_text("utf-8")
+    for image in re.findall(r"^FROM (\S+)", text, re.MULTILINE):
+        assert re.search(r":\$\{PYTHON\}-slim$", image), image
 
 
 def test_every_secret_comes_from_the_environment() -> None:
