@@ -28,7 +28,10 @@ class S3Settings(BaseModel):
         default=False, description="the bucket's name stands in the host's, not in the path"
     )
     lease_seconds: float = Field(
-        60.0, ge=1, description="a writer that was killed holds its lock for so long, in seconds"
+        60.0,
+        ge=10,  # renewed four times in it, by requests that may take seconds
+        allow_inf_nan=False,
+        description="a writer that was killed holds its lock for so long, in seconds; 10 at least",
     )
     folder: str = Field(
         "",

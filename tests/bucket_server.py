@@ -47,8 +47,9 @@ def bucket_server(around: Callable[[Application], Application] = lambda app: app
 
 
 def reached(address: str, *, lease_seconds: float = 60.0) -> S3Settings:
-    """Return the settings that reach the service."""
-    return S3Settings(endpoint=address, allow_http=True, lease_seconds=lease_seconds)
+    """Return the settings that reach the service; a lease may be as short as a test waits."""
+    settings = S3Settings(endpoint=address, allow_http=True)
+    return settings.model_copy(update={"lease_seconds": lease_seconds})
 
 
 @pytest.fixture

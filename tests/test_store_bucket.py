@@ -1,6 +1,7 @@
 """A store in a bucket does what one in a folder does, and says what is wrong with the bucket."""
 
 import io
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -176,7 +177,8 @@ def test_keys_that_a_service_repeats_are_not_told(monkeypatch: pytest.MonkeyPatc
         ({"store": "s3://"}, "is no place of a store"),
         ({"s3": {"endpoint": "http://localhost:9000"}}, "http:// is not encrypted"),
         ({"s3": {"endpoint": "https://user:word@host"}}, "without keys"),
-        ({"s3": {"lease_seconds": 0}}, "lease_seconds"),
+        ({"s3": {"lease_seconds": 9}}, "s3.lease_seconds = 9: Input should be .* equal to 10"),
+        ({"s3": {"lease_seconds": math.inf}}, "s3.lease_seconds = inf: .* finite number"),
         ({"s3": {"secret": "x"}}, "secret"),
     ],
 )

@@ -4,6 +4,7 @@ A subprocess writes, embeds, switches models and tidies up; it is killed after a
 its own steps and a random moment more. `make soak` does it hundreds of times.
 """
 
+import json
 import os
 import random
 import signal
@@ -86,7 +87,7 @@ def opened(where: str) -> LanceStore:
     url, _, settings = where.partition(" ")
     if not settings:
         return LanceStore(Path(where))
-    return LanceStore(BucketPlace(url, S3Settings.model_validate_json(settings)))
+    return LanceStore(BucketPlace(url, S3Settings.model_construct(**json.loads(settings))))
 
 
 def killed_run(

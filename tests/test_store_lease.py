@@ -28,12 +28,13 @@ _SHORT = 1.0  # seconds of a lease that a test waits for
 _LONG = 3600.0
 
 _HOLD = """
+import json
 import sys
 from codelake.errors import StoreError
 from codelake.bucket_settings import S3Settings
 from resources.store import LanceStore
 from resources.store.bucket import BucketPlace
-place = BucketPlace(sys.argv[1], S3Settings.model_validate_json(sys.argv[2]))
+place = BucketPlace(sys.argv[1], S3Settings.model_construct(**json.loads(sys.argv[2])))
 store = LanceStore(place)
 with store.writing():
     print("held", flush=True)
