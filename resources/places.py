@@ -26,10 +26,13 @@ def is_bucket(store: str) -> bool:
 
 
 def work_folder(settings: Settings) -> Path:
-    """Return the folder on this machine for what is no table: that of the store if it has one."""
+    """Return the folder on this machine for what is no table: that of the store if it has one.
+
+    No other store has it, nor does it lie in that of another: a run may put its stage tables in
+    place of those of another run over the same folder.
+    """
     found = BUCKET_URL.fullmatch(settings.store)
     if found is None:
         return expand_home(settings.store).absolute()
-    if settings.s3.folder:
-        return expand_home(settings.s3.folder).absolute()
-    return Path(_WORK, found["bucket"], *found["prefix"].split("/")).absolute()
+    name = f"s3+{found['bucket']}{found['prefix'].replace('/', '+')}"  # neither may have a plus
+    return expand_home(settings.s3.folder or _WORK).absolute() / name

@@ -192,9 +192,11 @@ def test_a_store_has_its_folder_on_this_machine(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     settings = build_settings({"store": "s3://lake/team/x/", "s3": reached(service).model_dump()})
-    assert work_folder(settings) == tmp_path / ".codelake" / "lake" / "team" / "x"
+    assert work_folder(settings) == tmp_path / ".codelake" / "s3+lake+team+x"
     assert str(open_store(settings).place) == "s3://lake/team/x"
     assert open_store(settings) is open_store(settings)
-    named = build_settings({"store": "s3://lake", "s3": {"folder": str(tmp_path / "here")}})
-    assert work_folder(named) == tmp_path / "here"
+    stores = ("s3://lake", "s3://lake/stages", "s3://lake/stages/x", "s3://lake/stages.x")
+    named = [build_settings({"store": s, "s3": {"folder": str(tmp_path)}}) for s in stores]
+    assert {work_folder(one).parent for one in named} == {tmp_path}
+    assert len({work_folder(one) for one in named}) == len(stores)
     assert work_folder(build_settings({"store": "x"})) == tmp_path / "x"
