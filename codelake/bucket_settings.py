@@ -35,8 +35,8 @@ class S3Settings(BaseModel):
     )
     folder: str = Field(
         "",
-        description="folder on this machine for mirrors, stage tables and Dagster's record, in which "
-        "each store has its own, s3+BUCKET+PREFIX; empty: .codelake",
+        description="folder on this machine for mirrors, stage tables and Dagster's record, in "
+        "which each store has its own, s3+BUCKET+PREFIX; empty: .codelake",
     )
 
     @model_validator(mode="after")
