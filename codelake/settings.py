@@ -278,13 +278,16 @@ def build_settings(values: Mapping[str, object], *, origin: str = "settings") ->
 
 
 def merge_settings(settings: Settings, changes: Mapping[str, object]) -> Settings:
-    """Return ``settings`` with dotted keys replaced, e.g. ``{"chunking.budget": 800}``."""
-    values = settings.model_dump()
+    """Return ``settings`` with dotted keys replaced, e.g. ``{"chunking.budget": 800}``.
+
+    What was not set stays so, which some defaults go by.
+    """
+    values = settings.model_dump(exclude_unset=True)
     for dotted, value in changes.items():
         *parents, last = dotted.split(".")
         place = values
         for parent in parents:
-            place = place[parent]
+            place = place.setdefault(parent, {})
         place[last] = value
     return build_settings(values)
 

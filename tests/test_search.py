@@ -10,7 +10,7 @@ import pytest
 from codelake.embedding import Embedded
 from codelake.errors import EmbeddingError, UsageError
 from codelake.search import Answer, Filters, find_similar, search, show
-from codelake.settings import SearchSettings
+from codelake.settings import SearchSettings, Settings, merge_settings
 from resources.embedders.hashing import HashEmbedder
 from resources.store import LanceStore, LanceTables
 from tests.lake import chunk, embed, fill, symbol
@@ -369,6 +369,8 @@ def test_an_embedder_may_have_a_weight_of_its_own_that_settings_overrule(
 
     own = scores(Certain(64), SearchSettings())
     assert own == scores(EMBEDDER, SearchSettings(dense_weight=1.0))
+    changed = merge_settings(Settings(), {"store": "x", "search.results": 10}).search
+    assert own == scores(Certain(64), changed), "a change sets nothing else"
     default = scores(EMBEDDER, SearchSettings())
     assert own != default
     assert default == scores(Certain(64), SearchSettings(dense_weight=0.6))
