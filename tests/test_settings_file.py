@@ -1,0 +1,37 @@
+"""Where the paths of a settings file start."""
+
+from pathlib import Path
+
+import pytest
+
+from resources.settings_file import load_settings
+
+
+def test_relative_paths_start_at_the_settings_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "etc" / "codelake.toml"
+    place.parent.mkdir()
+    words = ["../clones", "~/src", "/srv/x", "git@example.org:team/app.git", "github://h/o"]
+    place.write_text(
+        f"store = 'lake'\n[s3]\nfolder = 'work'\n[sources]\npaths = {words}\n"
+        "[embedding]\nembedder = 'folder'\nmodel = 'models/own'\n"
+        "[search]\nreranker = 'onnx'\nreranking = {model = 'models/ranks'}\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/someone")
+    found = load_settings("etc/codelake.toml", {})
+    assert found.store == "etc/lake"
+    assert found.s3.folder == "etc/work"
+    assert found.sources.paths == ("etc/../clones", "/home/someone/src", *words[2:])
+    assert (found.embedding.model, found.search.reranking.model) == (
+        "etc/models/own",
+        "etc/models/ranks",
+    )
+    named = load_settings(str(place), {"store": "here", "embedding.embedder": "openai"})
+    assert (named.store, named.embedding.model) == ("here", "models/own")
+    assert named.s3.folder == str(place.parent / "work")
+    place.write_text("store = 's3://lake/x'\n")
+    assert load_settings(str(place), {}).store == "s3://lake/x"
+    place.write_text("")
+    assert load_settings(str(place), {}).store == ".codelake", "no path of the file"
