@@ -11,15 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from codelake.changes import ChangeCounts, count_changes
-from codelake.errors import (
-    BusyError,
-    ClusterError,
-    EmbeddingError,
-    SchemaError,
-    SourceError,
-    StoreError,
-    UsageError,
-)
+from codelake.errors import CodelakeError
 from codelake.schemas import TABLES
 from pipelines.summary import Summary
 from resources.configuration import Configuration
@@ -33,18 +25,6 @@ _READ: Final = ("changed", "unchanged")  # statuses of repositories that the sto
 _NEW: Final = ("added", "modified")  # changes of rows that stand in the store after a run
 _OLD: Final = ("deleted", "modified")  # and of those that stood there before
 _INTERRUPTS: Final = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
-_OURS: Final = frozenset(
-    cls.__name__
-    for cls in (
-        BusyError,
-        ClusterError,
-        EmbeddingError,
-        SchemaError,
-        SourceError,
-        StoreError,
-        UsageError,
-    )
-)
 _UNREADABLE: Final = (
     "cannot be read; check the rights of the file, or the repository with `git fsck`"
 )
@@ -109,11 +89,19 @@ def _first_cause(event: dg.DagsterEvent) -> tuple[str, str]:
     """
     is_step = event.is_step_failure
     error = (event.step_failure_data if is_step else event.job_failure_data).error
-    while error is not None and error.cause is not None and error.cls_name not in _OURS:
+    ours = frozenset(_names(CodelakeError))  # all that Dagster keeps of a class
+    while error is not None and error.cause is not None and error.cls_name not in ours:
         error = error.cause
     if error is None:
         return "", ""
     return error.cls_name or "", error.message.strip().partition(": ")[2]
+
+
+def _names(base: type[Exception]) -> Iterator[str]:
+    """Yield the name of a class and of every one below it."""
+    yield base.__name__
+    for below in base.__subclasses__():
+        yield from _names(below)
 
 
 def is_interrupted(events: Events) -> bool:
