@@ -36,9 +36,10 @@ def _sections(night: Night) -> Iterator[Section]:
     yield Section("In short", (), "", ("", ""), lines)
     failures = failures_by_place(night)
     if failures:
-        text = "Everything else is indexed; the rows of these are those of the night before."
+        rest = "Everything else is indexed; the rows of these are those of the night before."
+        texts = (rest,) if night.outcome == "partial" else ()
         rows = list(failures.items())
-        yield Section("What is red", (text,), "", ("where", "why"), rows, is_prose=True)
+        yield Section("What is red", texts, "", ("where", "why"), rows, is_prose=True)
     yield from _skips(night)
     if night.checks:
         found = [(str(c["name"]), _verdict(c), make_visible(c["told"])) for c in night.checks]

@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 import dagster as dg
 
 from assets.nights import NIGHTS
-from codelake.errors import StoreError
+from codelake.errors import CodelakeError, StoreError
 from codelake.schemas import SKIP_REASONS, TABLES
 from pipelines.summarizing import (
     Events,
@@ -104,8 +104,9 @@ class NightRecord:
         except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
             self._keep(replace(self.night, ended=_now(), outcome="interrupted"))
             raise
-        except StoreError:  # a table is lost: there is nothing to tell of the rows
-            self._keep(replace(self.night, ended=_now(), outcome="failed"))
+        except Exception as error:  # a table is lost, say: there is nothing to tell of the rows
+            reason = str(error) if isinstance(error, CodelakeError) else repr(error)
+            self._keep(replace(self.night, ended=_now(), outcome="failed", reason=reason))
             raise
 
     def _keep(self, night: Night) -> None:

@@ -16,6 +16,7 @@ STALE: Final = timedelta(hours=36)
 _COLOURS: Final = {"done": "green", "partial": "yellow"}
 _LONG_AGO: Final = timedelta(days=2)
 _SOON: Final = timedelta(hours=2)
+_RUN: Final = "the run"  # where something failed that is in no repository
 _NAMED: Final = 5  # failures in the text of an alert; all of them are in "failures"
 
 
@@ -33,9 +34,11 @@ def tell_night(night: Night, now: datetime | None = None) -> Iterator[Line]:
     yield Line(night.job, f"{night.outcome}, {_when(night, now)}", colour)
     if now and is_stale(night, now):
         yield Line("stale", "no night since; is the schedule on, does the daemon run?", "red")
-    if not night.summary:
-        return
     told = night.summary
+    if not told:
+        if night.reason:
+            yield Line("red", make_visible(night.reason), "red")
+        return
     changed = night.repositories.get("changed", 0)
     yield Line("fresh", f"{told['repositories']:,} repositories, {changed:,} of them changed")
     failures = failures_by_place(night)
@@ -58,7 +61,7 @@ def describe_night(night: Night) -> dict[str, Any] | None:
     broken = [c["name"] for c in night.checks if not c["passed"] and not c["warns"]]
     if night.outcome == "done" and not broken:
         return None
-    some = [_as_code(f"{place}: {reason}") for place, reason in list(failures.items())[:_NAMED]]
+    some = [as_code(f"{place}: {reason}") for place, reason in list(failures.items())[:_NAMED]]
     more = f"and {len(failures) - _NAMED} more" if len(failures) > _NAMED else ""
     checks = f"checks that failed: {', '.join(broken)}" if broken else ""
     heading = f"codelake: {night.job} is {night.outcome}"
@@ -73,7 +76,7 @@ def describe_night(night: Night) -> dict[str, Any] | None:
     }
 
 
-def _as_code(text: str) -> str:
+def as_code(text: str) -> str:
     """Return one line in which no chat finds a link, an image or somebody to call."""
     line = " ".join(text.split()).replace("`", "'")
     return f"`{escape(line, quote=False)}`"
@@ -81,10 +84,11 @@ def _as_code(text: str) -> str:
 
 def failures_by_place(night: Night) -> dict[str, str]:
     """Return the reason of each failure by where it happened, in words a person can read."""
-    return {
+    failures = {
         _place(failure): make_visible(failure["reason"])
         for failure in night.summary.get("failed", ())
     }
+    return failures | ({_RUN: make_visible(night.reason)} if night.reason else {})
 
 
 def is_stale(night: Night, now: datetime) -> bool:
@@ -94,7 +98,7 @@ def is_stale(night: Night, now: datetime) -> bool:
 
 def _place(failure: Mapping[str, str]) -> str:
     parts = (part for part in (failure["repository"], failure["path"]) if part)
-    return display_path("/".join(parts)) or "the run"
+    return display_path("/".join(parts)) or _RUN
 
 
 def _when(night: Night, now: datetime | None) -> str:

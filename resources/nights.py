@@ -30,6 +30,7 @@ class Night:
         skipped: repositories that were left out, with the reason.
         checks: name, whether it passed, whether it only warns, and problems of each check.
         rows: rows of each table at the end.
+        reason: why nothing else is told of a night that failed.
     """
 
     run_id: str
@@ -42,6 +43,7 @@ class Night:
     skipped: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[Mapping[str, Any], ...] = ()
     rows: Mapping[str, int] = field(default_factory=dict)
+    reason: str = ""
 
     @classmethod
     def from_json(cls, text: str) -> Self:

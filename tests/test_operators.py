@@ -19,12 +19,13 @@ import pytest
 from click.testing import CliRunner
 from nights import commit, configured, night
 
-from codelake.errors import StoreError
+from codelake.errors import StoreError, UsageError
 from pipelines.command_line import command_line
 from pipelines.definitions import defs
 from pipelines.instance import open_instance
 from pipelines.night_report import write_report
-from pipelines.telling import describe_night
+from pipelines.recording import NightRecord
+from pipelines.telling import describe_night, tell_night
 from resources.nights import UNFINISHED, Night, read_nights, write_night
 
 _ROOT = Path(__file__).parents[1]
@@ -106,6 +107,20 @@ def test_a_night_that_dagster_starts_is_recorded_too(tmp_path: Path) -> None:
         assert instance.get_latest_materialization_event(dg.AssetKey("nights")) is not None
     (recorded,) = read_nights(tmp_path / "store", 9)
     assert (recorded.run_id, recorded.outcome) == (result.run_id, "done")
+
+
+@pytest.mark.parametrize("error", [UsageError("say this"), RuntimeError("odd")])
+def test_a_night_that_cannot_be_summed_up_says_why(tmp_path: Path, error: Exception) -> None:
+    store, told = tmp_path / "store", "say this" if isinstance(error, UsageError) else repr(error)
+    night(store, tmp_path)
+    record = NightRecord.begin(configured(store, tmp_path), "abc", "nightly")
+    with pytest.raises(type(error)), record.guarding():
+        raise error
+    last = next(night for night in read_nights(store, 9) if night.run_id == "abc")
+    assert (last.outcome, last.reason) == ("failed", told)
+    assert (describe_night(last) or {})["failures"] == {"the run": told}
+    assert f"| the run | {told} |" in write_report([last], is_html=False)
+    assert ("red", told) in [(line.label, line.text) for line in tell_night(last)]
 
 
 def test_the_last_night_is_one_screen(store: Path) -> None:
