@@ -16,13 +16,15 @@ import dagster as dg
 
 from codelake.errors import AlertError
 from pipelines.instance import WRITER_TAG
-from pipelines.telling import STALE, describe_night, is_stale
+from pipelines.summarizing import stage_failures
+from pipelines.telling import STALE, as_code, describe_night, is_stale
 from pipelines.webhook import VARIABLE, post_alert
 from resources.logs import log_stage
 from resources.nights import read_nights
 
 Ending = Literal[dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_SUCCESS]
 
+_FAILURES: Final = {dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.STEP_FAILURE}
 _NO_ADDRESS: Final = f"{VARIABLE} is not set: nobody is told"
 _LOOKED_AT: Final = 20  # nights among which that of a run is looked for
 _EVENTS: Final = 25  # ends of runs that one tick looks at
@@ -92,7 +94,7 @@ class RunAlerts:
             again = datetime.fromtimestamp(seen.due, now.tzinfo)
             return _result(seen, f"{seen.tries} tries failed, the next is at {again:%H:%M %Z}")
         for number, run in self._ended(instance, seen.after, now):
-            message = self._message(run) if run else None
+            message = self._message(instance, run) if run else None
             if message is not None:
                 return _send(address, message, number, seen, now)
             seen = Cursor(number)
@@ -118,13 +120,16 @@ class RunAlerts:
         ours = {run.run_id: run for run in found if run.job_name in self.jobs}
         return [(record.storage_id, ours.get(record.run_id)) for record in records]
 
-    def _message(self, run: dg.DagsterRun) -> dict[str, Any] | None:
+    def _message(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, Any] | None:
         kept = read_nights(self.work, _LOOKED_AT)
         night = next((night for night in kept if night.run_id == run.run_id), None)
         if night is not None:
             return describe_night(night)
+        logs = instance.all_logs(run.run_id, of_type=_FAILURES)
+        events = [log.dagster_event for log in logs if log.dagster_event is not None]
+        reasons = [as_code(failure["reason"]) for failure in stage_failures(events)]
         text = f"codelake: the run of {run.job_name} failed before it was recorded"
-        return {"text": text, "run_id": run.run_id, "job": run.job_name}
+        return {"text": "\n".join([text, *reasons]), "run_id": run.run_id, "job": run.job_name}
 
 
 def _send(

@@ -1,6 +1,7 @@
 """What is told to a webhook, once and again if need be: a real one on loopback."""
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +12,15 @@ from typing import Any, Final
 
 import dagster as dg
 import pytest
-from nights import commit, night
+from nights import commit, configured, night
 
 from codelake.errors import AlertError
 from pipelines.alerting import Ending, RunAlerts, alert_of_staleness
 from pipelines.definitions import alert_on_checks, alert_on_failure, defs
-from pipelines.instance import open_instance
+from pipelines.instance import WRITER_TAG, open_instance
 from pipelines.webhook import post_alert
 from resources.nights import read_nights
+from resources.store import LanceStore
 
 _RED: Final[Ending] = dg.DagsterEventType.RUN_FAILURE
 _GREEN: Final[Ending] = dg.DagsterEventType.RUN_SUCCESS
@@ -154,6 +156,28 @@ def test_a_run_without_a_record_is_told_too(store: Path, tmp_path: Path) -> None
     with _hook() as (address, got), open_instance(store) as instance:
         alerts.tell(instance, address, _FROM_THE_FIRST, later)
     assert got[0]["text"] == "codelake: the run of nightly failed before it was recorded"
+
+
+def test_a_run_that_did_not_get_the_lock_is_told_with_the_reason(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    resources = {
+        "configuration": {"config": configured(store, tmp_path).recorded()},
+        "stages": {"config": {"folder": str(store / "stages")}},
+    }
+    alerts = RunAlerts(store, str(store), ("nightly",), _RED)
+    with LanceStore(store).writing(), open_instance(store) as instance:
+        defs.resolve_job_def("nightly").execute_in_process(
+            run_config={"resources": resources},
+            instance=instance,
+            raise_on_error=False,
+            tags={WRITER_TAG: str(store)},
+        )
+        later = datetime.now(UTC) + timedelta(hours=1)
+        with _hook() as (address, got):
+            alerts.tell(instance, address, _FROM_THE_FIRST, later)
+    first, second = got[0]["text"].split("\n")
+    assert first == "codelake: the run of nightly failed before it was recorded"
+    assert re.fullmatch(r"`the run failed: the store .* is being written by process .*`", second)
 
 
 def test_a_night_left_out_is_told_once(store: Path) -> None:
