@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from codelake.chunking import Chunk, Options, Source, describe, lay_out
 from codelake.errors import UsageError
 from codelake.hashing import content_hash
-from codelake.measure import Measure
+from codelake.measure import running_counts
 from codelake.parsing import Parsed, parse_text
 from evaluation.corpus import Corpus, SourceText
 from evaluation.metrics import Ints, Pieces
@@ -145,7 +144,7 @@ class Cutter:
 
     def _fresh(self, text: SourceText) -> dict[Arm, _FileCut]:
         parsed = parse_text(text.text, text.language)
-        counts = np.asarray(Measure(text.text).counts)
+        counts = running_counts(text.text)
         found: dict[tuple[str, int, int], list[Chunk]] = {}
         cuts = {}
         for arm in self._arms:
@@ -165,7 +164,7 @@ def cut_parsed(text: bytes, language: str, parsed: Parsed, arm: Arm) -> list[Chu
     return describe(text, language, layout, parsed.definitions)
 
 
-def _columns(chunks: list[Chunk], counts: NDArray[np.int32], path: str, header: str) -> _FileCut:
+def _columns(chunks: list[Chunk], counts: Ints, path: str, header: str) -> _FileCut:
     rows = [
         (counts[c.start_byte], counts[c.end_byte], c.start_line - 1, c.end_line - 1, 0)
         for c in chunks

@@ -9,7 +9,7 @@ from codelake.classify import content_skip_reason, path_skip_reason, size_skip_r
 from codelake.encodings import decode
 from codelake.hashing import content_hash
 from codelake.languages import detect_language
-from codelake.measure import Measure
+from codelake.measure import running_counts
 from codelake.settings import FileSettings
 from evaluation.metrics import Answer, Ints
 from evaluation.retrieval_sets import Question
@@ -111,12 +111,12 @@ def languages_of(texts: Iterable[SourceText]) -> dict[str, int]:
 
 def _count(text: bytes) -> Ints:
     """Return the nws before each line of ``text`` and the total."""
-    before = np.asarray(Measure(text).counts)
+    before = running_counts(text)
     newlines = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
     starts = np.r_[0, newlines + 1]
     if len(starts) > 1 and starts[-1] == len(text):
         starts = starts[:-1]
-    counts: Ints = np.r_[before[starts], before[-1]].astype(np.int64)
+    counts: Ints = np.r_[before[starts], before[-1]]
     return counts
 
 

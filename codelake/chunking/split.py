@@ -16,8 +16,7 @@ def split_text(measure: Measure, start: int, end: int, budget: int) -> list[int]
     """
     ends = []
     at = start
-    last = int(measure.counts[end])
-    while last - int(measure.counts[at]) > budget:
+    while measure.nws(at, end) > budget:
         at = _cut(measure, at, min(measure.reach(at, budget), end), budget)
         ends.append(at)
     return [*ends, end]
