@@ -8,8 +8,8 @@ from typing import Final
 # Borders: a capital after a small letter, the last capital of a run before a small one
 # (JSON|Response), the end of digits. Digits stay with the letters before them (utf8, base64), a
 # lone letter behind them too (i18n, k8s, e2e), and so does the plural s of an acronym (URLs).
-_WORDS: Final = re.compile(
-    r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+(?:\d+[a-z](?![a-z\d])|\d+)?|\d+"
+_WORDS: Final = re.compile(  # the most frequent kind of word first
+    r"[A-Z]?[a-z]+(?:\d+[a-z](?![a-z\d])|\d+)?|[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])\d*|\d+"
 )
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from codelake.definitions import Definition, definitions_from_json
 from codelake.encodings import file_offsets
 from codelake.hashing import RowIds, bytes_hash
+from codelake.measure import Ints
 from codelake.natural_names import natural_name
 from codelake.schemas import SYMBOLS
 from codelake.settings import Settings
@@ -17,14 +18,16 @@ from codelake.settings import Settings
 _DOC_CHARACTERS: Final = 200  # of the doc that are embedded; the surface counts, not the essay
 _BODY_CHARACTERS: Final = 1500  # what a reader is shown of a symbol
 _BODY_LINES: Final = 30
+_NEWLINE: Final = np.uint8(ord("\n"))
+_RETURN: Final = np.uint8(ord("\r"))
 _UTF8_BYTES: Final = 4  # most bytes of one character
 _FROM_FILE: Final = (
     "repository", "path", "is_test", "is_generated", "is_vendored", "is_documentation",
 )  # fmt: skip
 _EMBEDDED: Final = ("embedded_text", "text_hash")
-_LINES: Final = ("start_line", "end_line", "name_line")
 _MADE: Final = (
-    *_LINES, "natural_name", "qualified_name", "body", "symbol_id", "content_hash", *_EMBEDDED,
+    "start_line", "end_line", "name_line", "natural_name", "qualified_name", "body", "symbol_id",
+    "content_hash", *_EMBEDDED,
 )  # fmt: skip
 _NO_COLUMNS: Final[dict[str, Sequence[Any]]] = dict.fromkeys((*Definition._fields, *_MADE), ())
 
@@ -80,9 +83,9 @@ def symbol_columns(
         encoding: what the file is stored in, to count bytes and lines there.
         bom_bytes: bytes of the byte order mark before the text.
     """
-    columns, bodies = _describe(text, definitions)
+    columns = described_columns(text, definitions)
     if definitions:
-        columns |= _identify(bodies, columns, repository, path)
+        columns |= _identify(text, columns, repository, path)
         _move_offsets(columns, text, encoding, bom_bytes)
     return columns
 
@@ -92,38 +95,47 @@ def described_columns(text: bytes, definitions: Sequence[Definition]) -> dict[st
 
     Offsets count in ``text``.
     """
-    return _describe(text, definitions)[0]
-
-
-def _describe(
-    text: bytes, definitions: Sequence[Definition]
-) -> tuple[dict[str, Sequence[Any]], list[bytes]]:
-    """Return the columns and the bodies they were made from, without carriage returns."""
     columns = _NO_COLUMNS.copy()
-    bodies: list[bytes] = []
     if definitions:
         columns.update(zip(Definition._fields, zip(*definitions, strict=True), strict=True))
-        spans = zip(columns["start_byte"], columns["end_byte"], columns["name_byte"], strict=True)
-        columns.update(zip(_LINES, zip(*_lines(text, spans), strict=True), strict=True))
         columns["natural_name"] = list(map(natural_name, columns["name"]))
         columns["qualified_name"] = list(map(".".join, columns["hierarchy"]))
-        bodies = _bodies(text, columns)
-        columns["body"] = list(map(_shown, bodies))
-    return columns, bodies
+        columns |= _lines_and_bodies(text, columns)
+    return columns
 
 
-def _lines(text: bytes, spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Yield the lines of start, end and name."""
-    count = text.count
-    line, at = 1, 0
-    for start, end, name_byte in spans:
-        line += count(b"\n", at, start) if start >= at else -count(b"\n", start, at)
-        at = start
-        yield line, line + count(b"\n", start, end), line + count(b"\n", start, name_byte)
+def _lines_and_bodies(text: bytes, columns: Mapping[str, Sequence[int]]) -> dict[str, list[Any]]:
+    """Return the lines of start, end and name, and what a reader is shown of each symbol.
+
+    All at once in arrays: line ends are looked for once a file, not once a symbol.
+    """
+    offsets = np.array([columns["start_byte"], columns["end_byte"], columns["name_byte"]])
+    if b"\r" in text:
+        text, offsets = _without_returns(text, offsets)
+    newlines = (np.frombuffer(text, np.uint8) == _NEWLINE).nonzero()[0]
+    before = newlines.searchsorted(offsets)
+    start_line, end_line, name_line = (before + 1).tolist()
+    starts, ends = offsets[:2]
+    if text.isascii():
+        line_ends = np.concatenate((newlines, (len(text),)))
+        last = line_ends.take(before[0] + (_BODY_LINES - 1), mode="clip")
+        stops = np.minimum(np.minimum(starts + _BODY_CHARACTERS, ends), last)
+        cut = text.decode("ascii")  # a character is a byte, and a string is cut faster
+        body = [cut[a:b] for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]
+    else:
+        body = [_shown(text[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+    return {"start_line": start_line, "end_line": end_line, "name_line": name_line, "body": body}
 
 
-def _bodies(text: bytes, columns: Mapping[str, Sequence[Any]]) -> list[bytes]:
-    """Return the text of each symbol; hashes and what is shown do not know of line ends."""
+def _without_returns(text: bytes, offsets: Ints) -> tuple[bytes, Ints]:
+    """Return ``text`` with line feeds alone as line ends, and where ``offsets`` are in that."""
+    data = np.frombuffer(text, np.uint8)
+    returns = ((data[:-1] == _RETURN) & (data[1:] == _NEWLINE)).nonzero()[0]
+    return text.replace(b"\r\n", b"\n"), offsets - returns.searchsorted(offsets)
+
+
+def _bodies(text: bytes, columns: Mapping[str, Sequence[int]]) -> list[bytes]:
+    """Return the text of each symbol; hashes do not know of line ends either."""
     bodies = [
         text[start:end]
         for start, end in zip(columns["start_byte"], columns["end_byte"], strict=True)
@@ -132,11 +144,11 @@ def _bodies(text: bytes, columns: Mapping[str, Sequence[Any]]) -> list[bytes]:
 
 
 def _identify(
-    bodies: Sequence[bytes], columns: Mapping[str, Sequence[Any]], repository: str, path: str
+    text: bytes, columns: Mapping[str, Sequence[Any]], repository: str, path: str
 ) -> dict[str, list[str]]:
     """Return ids, hashes and what is embedded; hashes read bytes, as text costs more."""
     qualified = columns["qualified_name"]
-    hashes = list(map(bytes_hash, bodies))
+    hashes = list(map(bytes_hash, _bodies(text, columns)))
     surfaces = zip(columns["name"], columns["natural_name"], columns["doc"], strict=True)
     embedded = [
         f"{repository}: {name} {words} {doc[:_DOC_CHARACTERS]}".rstrip()

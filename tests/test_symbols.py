@@ -93,13 +93,17 @@ def test_bytes_count_in_the_file(encoding: str) -> None:
     assert raw[row["start_byte"] : row["end_byte"]].decode(codec).startswith("class Größe:")
 
 
-def test_shown_body_is_capped_and_the_span_is_whole() -> None:
-    lines = "".join(f"    x{i} = 'é'\n" for i in range(60))
-    wide = f"def g():\n    return '{'é' * 3000}'\n"
-    rows = _symbols({"a.py": ("python", f"def f():\n{lines}{wide}".encode())}).to_pylist()
-    assert [rows[0]["start_line"], rows[0]["end_line"]] == [1, 61]
-    assert rows[0]["body"].count("\n") == 29
+@pytest.mark.parametrize("letter", ["e", "é"])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_shown_body_is_capped_and_the_span_is_whole(letter: str, line_end: str) -> None:
+    lines = "".join(f"    x{i} = '{letter}'\n" for i in range(60))
+    wide = f"def g():\n    return '{letter * 3000}'\n"
+    text = f"def f():\n{lines}{wide}def h():\n    return 1\n".replace("\n", line_end)
+    rows = _symbols({"a.py": ("python", text.encode())}).to_pylist()
+    assert [[row["start_line"], row["end_line"]] for row in rows] == [[1, 61], [62, 63], [64, 65]]
+    assert rows[0]["body"] == "def f():\n" + "\n".join(lines.split("\n")[:29])
     assert len(rows[1]["body"]) == 1500
+    assert rows[2]["body"] == "def h():\n    return 1"
 
 
 def test_no_files_give_no_symbols() -> None:
