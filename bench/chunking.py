@@ -24,6 +24,7 @@ from codelake.chunking.batches import chunk_batch
 from codelake.chunking.cast import cut_cast
 from codelake.chunking.spans import Options
 from codelake.definitions import Definition, find_definitions
+from codelake.encodings import decode
 from codelake.languages import grammar
 from codelake.parsing import Tree
 from codelake.schemas import FILES
@@ -32,7 +33,6 @@ from codelake.symbols import described_columns, symbol_columns, symbols_batch
 from codelake.syntax import groups, syntax_batch
 
 _ROUNDS: Final = 3
-_BOM: Final = b"\xef\xbb\xbf"
 
 Spent = dict[str, float]
 
@@ -40,7 +40,7 @@ Spent = dict[str, float]
 def measure(sources: list[Source]) -> list[Figure]:
     """Compare parsing, cutting and the stages over ``sources``."""
     # What the parser is given in the product is decoded, for its own text and for ours.
-    sources = [replace(source, content=source.content.removeprefix(_BOM)) for source in sources]
+    sources = [replace(source, content=_decoded(source)) for source in sources]
     for source in sources[::20]:  # grammars and queries load once, not in the measured part
         chunk(source.content, source.language)
     parts = [sources[group] for group in groups([len(source.content) for source in sources])]
@@ -48,6 +48,10 @@ def measure(sources: list[Source]) -> list[Figure]:
     rounds = [_run_round(parts, number, _memories()) for number in range(_ROUNDS)]
     gc.enable()
     return [*_speed(sources, rounds), *_quality(sources)]
+
+
+def _decoded(source: Source) -> bytes:
+    return decode(source.content, source.language).text.encode()
 
 
 def _memories() -> "list[functools._lru_cache_wrapper[object]]":

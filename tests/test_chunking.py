@@ -66,6 +66,11 @@ def test_a_budget_without_room_is_refused(budget: int) -> None:
         chunk(b"x = 1", "python", budget=budget)
 
 
+def test_text_that_is_not_utf8_is_told_with_its_place() -> None:
+    with pytest.raises(UsageError, match=r"not UTF-8 at byte 2; .*decode"):
+        chunk(b"# \xa9 1999\nx = 1\n", "python")
+
+
 @pytest.mark.parametrize(
     ("language", "text", "whole"),
     [

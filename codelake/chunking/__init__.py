@@ -42,16 +42,25 @@ def chunk(
         budget: most nws characters of a cAST chunk, characters of a fixed one.
 
     Raises:
-        UsageError: no such chunker, or no room in a chunk.
+        UsageError: no such chunker, no room in a chunk, or not UTF-8.
     """
     cut = chunker_named(chunker)
     if budget < 1:
         message = f"a budget of {budget} leaves no room for a character; give 1 or more"
         raise UsageError(message)
+    _require_utf8(text)
     parsed = parse_text(text, language)
     source = Source(text, language, parsed.tree, parsed.definitions)
     layout = lay_out(source, parsed, cut, Options(budget))
     return describe(text, language, layout, parsed.definitions)
+
+
+def _require_utf8(text: bytes) -> None:
+    try:
+        text.isascii() or text.decode()
+    except UnicodeDecodeError as error:
+        message = f"the text is not UTF-8 at byte {error.start}; codelake.encodings.decode reads it"
+        raise UsageError(message) from error
 
 
 def chunker_named(name: str) -> Chunker:
