@@ -16,9 +16,10 @@ import tree_sitter
 from codelake.definitions.rules import Rules
 
 _VALUES: Final = frozenset({"constant", "variable", "property"})
-# Keywords looked up one by one; a lookup walks the siblings on its way, so beyond that one query
-# over the whole body is cheaper.
-_MOST_LOOKUPS: Final = 64
+# Keywords of a body that are looked up one by one. A lookup costs as much as a query over 64 bytes,
+# and more the deeper it is: beyond these one query over the whole body is cheaper, or safer.
+_MOST_LOOKUPS: Final = 512
+_LOOKUP_BYTES: Final = 64
 _BEFORE_KEYWORD: Final = frozenset(b" \t\r\n;{}()")
 _WHOLE: Final = (0, 2**32 - 1)  # the byte range of a cursor that has none
 
@@ -95,7 +96,7 @@ class Search:
     def _search_body(self, body: tree_sitter.Node, keywords: list[int]) -> None:
         """Find what the keywords at these offsets define; a keyword is no named node."""
         deep = self._rules.deep
-        if len(keywords) > _MOST_LOOKUPS:
+        if len(keywords) > min(_MOST_LOOKUPS, (body.end_byte - body.start_byte) // _LOOKUP_BYTES):
             deep.set_byte_range(*_WHOLE)
             self._add_nested(deep.matches(body), keywords)
             return
