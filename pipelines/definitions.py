@@ -14,7 +14,7 @@ from pipelines.recording import RecordingConfiguration
 from pipelines.watching import look_at_sources
 from pipelines.webhook import VARIABLE
 from resources.memory import keep_memory_flat
-from resources.places import work_folder
+from resources.places import store_place, work_folder
 from resources.settings_file import load_settings
 from resources.stages import StageIOManager
 
@@ -27,7 +27,7 @@ _LOOK_SECONDS: Final = 600  # between two looks at the sources; a list that is t
 CONFIG_FILE = config_path(dg.EnvVar("CODELAKE_CONFIG").get_value(""))
 _GIVEN: Final = dg.EnvVar("CODELAKE_STORE").get_value("")
 _SETTINGS: Final = load_settings(CONFIG_FILE, {"store": _GIVEN} if _GIVEN else {})
-STORE = _SETTINGS.store
+STORE = store_place(_SETTINGS.store)
 WORK = work_folder(_SETTINGS)
 
 # One run at a time in a queue that keeps the limit of pipelines/instance.py; without a queue the

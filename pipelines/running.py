@@ -29,7 +29,7 @@ from pipelines.summarizing import (
 )
 from pipelines.summary import Summary
 from resources.configuration import Configuration
-from resources.places import work_folder
+from resources.places import store_place, work_folder
 from resources.stages import Batches
 
 JOB: Final = "nightly"
@@ -127,7 +127,7 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
                 asset_selection=[dg.AssetKey(name) for name in _DRY] if is_dry else None,
                 raise_on_error=False,
                 run_id=run_id,
-                tags={WRITER_TAG: configuration.load().store},
+                tags={WRITER_TAG: store_place(configuration.load().store)},
             )
             stages = stage_folder(configuration)
             summary = summarize(result.all_events, store, stages, is_dry=is_dry)

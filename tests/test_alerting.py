@@ -96,6 +96,18 @@ def test_a_red_night_is_told_once(store: Path) -> None:
     assert "every_repository_was_read" in message["text"]
 
 
+def test_a_night_is_known_by_its_store_however_that_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    night("store")
+    alerts = RunAlerts(tmp_path / "store", str(tmp_path / "store"), ("nightly",), _RED)
+    later = datetime.now(UTC) + timedelta(hours=1)
+    with _hook() as (address, got), open_instance(tmp_path / "store") as instance:
+        alerts.tell(instance, address, _FROM_THE_FIRST, later)
+    assert [message["outcome"] for message in got] == ["failed"]
+
+
 def test_an_alert_that_was_not_taken_is_sent_again_until_it_is(store: Path) -> None:
     run = read_nights(store)[0].run_id
     with _hook(503, 302) as (address, got):
