@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Final
 
 import dagster as dg
+from sqlalchemy.exc import DBAPIError
 
-from codelake.errors import StoreError
+from codelake.errors import CodelakeError, StoreError
+from resources.places import expand_home
 
 WRITER_TAG: Final = "codelake/store"
 """The tag of runs that write to a store, with the store as its value."""
@@ -37,41 +39,61 @@ concurrency:
           applyLimitPerUniqueValue: true
 """
 
+_HOME: Final = "DAGSTER_HOME"
+_CURES: Final = {
+    True: "check the space and the rights there, or delete it (it only holds what past runs "
+    "reported), then run again",
+    False: "start or restore the database that its dagster.yaml names, or name another folder in "
+    "DAGSTER_HOME, then run again",
+}
+
 
 def prepare_home(work: Path) -> Path:
-    """Make ``<work>/dagster`` a home for Dagster and return it."""
-    home = work.absolute() / "dagster"
+    """Return the home of Dagster, ``DAGSTER_HOME`` or else ``<work>/dagster``; made if need be.
+
+    One that somebody uses already keeps the settings it has.
+    """
+    given = os.environ.get(_HOME)
+    home = expand_home(given).absolute() if given else work.absolute() / "dagster"
     home.mkdir(parents=True, exist_ok=True)
     settings = home / "dagster.yaml"
-    if not settings.exists():
+    if not settings.exists() and not (given and any(home.iterdir())):
         settings.write_text(_SETTINGS, encoding="utf-8")
     return home
 
 
 @contextmanager
 def record_errors(work: Path) -> Iterator[None]:
-    """Turn a database of Dagster that cannot be read or written into :class:`StoreError`."""
+    """Turn a database of Dagster that cannot be reached or written into :class:`StoreError`."""
     try:
         yield
     except Exception as error:
-        cause = error.__cause__ if isinstance(error.__cause__, sqlite3.Error) else error
-        if not isinstance(cause, OSError | sqlite3.Error):
+        causes = list(_causes(error))
+        is_file = isinstance(error, OSError) or any(isinstance(c, sqlite3.Error) for c in causes)
+        if not is_file and not any(isinstance(cause, DBAPIError) for cause in causes):
             raise
-        home = os.environ.get("DAGSTER_HOME") or work / "dagster"
-        message = (
-            f"cannot keep the record of the run in {home}: {cause}; check the space and the rights "
-            "there, or delete it (it only holds what past runs reported), then run again"
-        )
+        home = os.environ.get(_HOME) or work / "dagster"
+        told = " ".join(str(causes[-1]).split())
+        message = f"cannot keep the record of the run in {home}: {told}; {_CURES[is_file]}"
         raise StoreError(message) from error
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what it was raised from, unless that is told by one of ours."""
+    yield error
+    if error.__cause__ is not None and not isinstance(error, CodelakeError):
+        yield from _causes(error.__cause__)
 
 
 def open_instance(work: Path) -> dg.DagsterInstance:
     """Open the instance of ``DAGSTER_HOME`` if that is set, else the one of the store."""
-    if os.environ.get("DAGSTER_HOME"):
-        return dg.DagsterInstance.get()
-    os.environ["DAGSTER_HOME"] = str(prepare_home(work))
+    given = os.environ.get(_HOME)
+    os.environ[_HOME] = str(prepare_home(work))
     try:
         return dg.DagsterInstance.get()
     finally:
         # Another store of this process has a home of its own.
-        del os.environ["DAGSTER_HOME"]
+        if given:
+            os.environ[_HOME] = given
+        else:
+            del os.environ[_HOME]

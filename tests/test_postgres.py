@@ -9,7 +9,8 @@ from nights import commit, night
 from postgres_server import INITDB, NO_SERVER, serving
 
 from assets.indexed_repository import KEY, REPOSITORIES
-from pipelines.instance import open_instance
+from codelake.errors import StoreError
+from pipelines.instance import open_instance, prepare_home
 
 pytest.importorskip("dagster_postgres", reason="the extra codelake[postgres] is not installed")
 
@@ -22,6 +23,33 @@ pytestmark = pytest.mark.skipif(not INITDB, reason=NO_SERVER)
 def server() -> Iterator[str]:
     with serving() as folder:
         yield folder
+
+
+def test_without_its_database_a_night_says_so_and_goes_with_another_home(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, other, store = tmp_path / "home", tmp_path / "other", tmp_path / "store"
+    home.mkdir()
+    url = f"postgresql://postgres@/absent?host={server}"
+    (home / "dagster.yaml").write_text(f"storage:\n  postgres:\n    postgres_url: {url}\n")
+    monkeypatch.setenv("DAGSTER_HOME", str(home))
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    told = r'in .*home: .* database "absent" does not exist; .* name another folder in DAGSTER_HOME'
+    with pytest.raises(StoreError, match=told):
+        night(store, tmp_path / "shop")
+    monkeypatch.setenv("DAGSTER_HOME", str(other))
+    assert night(store, tmp_path / "shop").failed == []
+    assert "telemetry:\n  enabled: false" in (other / "dagster.yaml").read_text()
+    assert not (store / "dagster").exists()
+
+
+def test_a_home_that_is_used_keeps_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "history").mkdir()
+    monkeypatch.setenv("DAGSTER_HOME", str(tmp_path))
+    assert prepare_home(tmp_path / "store") == tmp_path
+    assert [place.name for place in tmp_path.iterdir()] == ["history"]
 
 
 def test_a_night_is_kept_in_postgresql(

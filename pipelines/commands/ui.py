@@ -23,7 +23,7 @@ def ui(store: str | None, config_file: str | None, port: int) -> None:
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
     settings = read_settings(config_file, store)
     environment = os.environ | {
-        "DAGSTER_HOME": os.environ.get("DAGSTER_HOME", str(prepare_home(work_folder(settings)))),
+        "DAGSTER_HOME": str(prepare_home(work_folder(settings))),
         "CODELAKE_STORE": store_place(settings.store),
     }
     path = config_path(config_file)
