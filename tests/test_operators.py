@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -246,3 +247,30 @@ def test_names_of_others_stay_names_in_what_is_sent_on(store: Path) -> None:
     row = r"| a\|\<!channel> @all ![x]\(http://x/) \`b\` | gone |"
     assert row in write_report([red], is_html=False).splitlines()
     assert "a|&lt;!channel&gt;" in write_report([red], is_html=True)
+
+
+def test_sigterm_ends_the_interface_that_a_script_started(tmp_path: Path) -> None:
+    """What stands before ``&`` in a script ignores Ctrl-C, and Dagster let SIGTERM do the same."""
+    pytest.importorskip("dagster_webserver", reason="the extra codelake[ui] is not installed")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    main = "from pipelines.command_line import main; main()"
+    words = [sys.executable, "-c", main, "ui", "--store", str(tmp_path / "store"), "--port", port]
+    environment = os.environ | {"PYTHONPATH": str(_ROOT)}
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(
+            words,
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert process.stdout is not None
+    assert any("Serving dagster-webserver" in line for line in process.stdout)
+    process.terminate()
+    said, _ = process.communicate(timeout=120)  # its daemon and web server hold the pipe too
+    assert "Dagster services shut down" in said

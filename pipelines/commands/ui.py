@@ -1,6 +1,7 @@
 """``codelake ui``: the Dagster user interface over one store."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -34,4 +35,6 @@ def ui(store: str | None, config_file: str | None, port: int) -> None:
     python = [sys.executable, "-W", "ignore::FutureWarning"]
     workspace = ["-w", str(checkout / "workspace.yaml"), "--port", str(port)]
     os.chdir(checkout)
+    # Dagster lets SIGTERM do what Ctrl-C does, which what a script starts with `&` ignores.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execve(sys.executable, [*python, "-m", "dagster", "dev", *workspace], environment)  # noqa: S606 # own interpreter, no shell
