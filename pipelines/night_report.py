@@ -95,7 +95,7 @@ def _trends(nights: Sequence[Night]) -> Iterator[Section]:
 def _figures(night: Night) -> dict[str, float]:
     told = night.summary
     if not told:
-        return dict.fromkeys(_TRENDS, 0.0)
+        return {**dict.fromkeys(_TRENDS, 0.0), "failures": len(failures_by_place(night))}
     figures = (
         round(told["seconds"].get("total", 0.0), 1),
         told["texts"]["embedded"],

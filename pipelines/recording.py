@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from logging import WARNING
@@ -80,6 +80,9 @@ class NightRecord:
         """Record how it ended, and let Dagster plot it."""
         told = summary.to_dict()
         repositories = _repositories(self.work, events)
+        rows: Mapping[str, int] = {}
+        with suppress(StoreError):  # a table is lost, which the failure of a stage has told
+            rows = self.store.summary()
         night = replace(
             self.night,
             ended=_now(),
@@ -88,7 +91,7 @@ class NightRecord:
             repositories=dict(Counter(row["status"] for row in repositories)),
             skipped=_left_out(repositories),
             checks=tuple(_checks(events)),
-            rows=self.store.summary(),
+            rows=rows,
         )
         self._keep(night)
         instance.report_runless_asset_event(

@@ -132,8 +132,8 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
             stages = stage_folder(configuration)
             summary = summarize(result.all_events, store, stages, is_dry=is_dry)
             summary.seconds = time_stages(instance, run_id)
-        if record:
-            record.end(instance, result.all_events, summary)
+            if record:
+                record.end(instance, result.all_events, summary)
         if is_interrupted(result.all_events):
             raise KeyboardInterrupt
         if is_dry:

@@ -35,15 +35,13 @@ def tell_night(night: Night, now: datetime | None = None) -> Iterator[Line]:
     if now and is_stale(night, now):
         yield Line("stale", "no night since; is the schedule on, does the daemon run?", "red")
     told = night.summary
+    failures = failures_by_place(night)
+    if failures:
+        yield Line("red", _red(failures), "red")
     if not told:
-        if night.reason:
-            yield Line("red", make_visible(night.reason), "red")
         return
     changed = night.repositories.get("changed", 0)
     yield Line("fresh", f"{told['repositories']:,} repositories, {changed:,} of them changed")
-    failures = failures_by_place(night)
-    if failures:
-        yield Line("red", f"{len(failures):,}: {', '.join(failures)}"[:200], "red")
     yield Line("skipped", _skipped(night))
     for table in ("chunks", "symbols"):
         counts = (f"{told[table][name]:,} {name}" for name in ("added", "modified", "deleted"))
@@ -122,6 +120,13 @@ def _age(length: timedelta) -> str:
     return (
         f"{seconds // 3600} hours" if length >= _SOON else f"{seconds // 60}:{seconds % 60:02} min"
     )
+
+
+def _red(failures: Mapping[str, str]) -> str:
+    """Return where something failed; of repositories the list below has the reasons."""
+    if [*failures] == [_RUN]:
+        return failures[_RUN]
+    return f"{len(failures):,}: {', '.join(failures)}"[:200]
 
 
 def _skipped(night: Night) -> str:

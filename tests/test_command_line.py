@@ -314,6 +314,9 @@ def test_a_table_lost_is_told_with_what_restores_it(run: Run, tmp_path: Path) ->
     assert "cannot open table 'repositories'" in failure["reason"]
     assert "`codelake store rebuild` and the next `codelake index`" in failure["reason"]
     assert ".rs:" not in failure["reason"]
+    ended = run("status")
+    assert (ended.code, ended.out.startswith("nightly   failed, ended ")) == (1, True)
+    assert "red       stage repositories failed: cannot open table" in ended.out
     assert run("store", "rebuild").code == 0
     assert run(*asked).document()["files"]["indexed"] == 2
 

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from codelake.errors import StoreError
 from codelake.paths import display_path
 from codelake.search.snippets import make_visible
 from pipelines.commands.options import json_option, print_json, read_settings, store_options
@@ -43,7 +44,13 @@ def status(store: str | None, config_file: str | None, *, is_all: bool, as_json:
     """  # noqa: D301 # \b is click's mark for text that keeps its lines
     settings = read_settings(config_file, store)
     opened, nights = require_store(settings), read_nights(work_folder(settings))
-    state = describe_store(opened)
+    try:
+        state = describe_store(opened)
+    except StoreError:  # a table is lost, say: what the night did is told all the same
+        if not as_json:
+            with paged() as console:
+                draw_night(nights, console)
+        raise
     if as_json:
         print_json({**state, "last_night": asdict(nights[0]) if nights else None})
         return
