@@ -17,7 +17,7 @@ _COLOURS: Final = {"done": "green", "partial": "yellow"}
 _LONG_AGO: Final = timedelta(days=2)
 _SOON: Final = timedelta(hours=2)
 _RUN: Final = "the run"  # where something failed that is in no repository
-_NAMED: Final = 5  # failures in the text of an alert; all of them are in "failures"
+_NAMED: Final = 5  # failures in the text of an alert and of one place; the record has all of them
 
 
 class Line(NamedTuple):
@@ -82,11 +82,16 @@ def as_code(text: str) -> str:
 
 def failures_by_place(night: Night) -> dict[str, str]:
     """Return the reason of each failure by where it happened, in words a person can read."""
-    failures = {
-        _place(failure): make_visible(failure["reason"])
-        for failure in night.summary.get("failed", ())
-    }
-    return failures | ({_RUN: make_visible(night.reason)} if night.reason else {})
+    reasons: dict[str, list[str]] = {_RUN: [night.reason]} if night.reason else {}
+    for failure in night.summary.get("failed", ()):
+        reasons.setdefault(_place(failure), []).append(failure["reason"])
+    return {place: make_visible(_joined(told)) for place, told in reasons.items()}
+
+
+def _joined(reasons: list[str]) -> str:
+    """Return the reasons of one place: a thousand texts without a vector fail in none."""
+    more = len(reasons) - _NAMED
+    return "; ".join([*reasons[:_NAMED], *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def is_stale(night: Night, now: datetime) -> bool:

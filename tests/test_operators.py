@@ -26,10 +26,11 @@ from pipelines.definitions import defs
 from pipelines.instance import open_instance
 from pipelines.night_report import write_report
 from pipelines.recording import NightRecord
-from pipelines.telling import describe_night, tell_night
+from pipelines.telling import describe_night, failures_by_place, tell_night
 from resources.nights import UNFINISHED, Night, read_nights, write_night
 
 _ROOT = Path(__file__).parents[1]
+_DAY = "2026-11-30T02:00:00+00:00"
 _ONE = "def one():\n    return 1\n"
 _CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -122,6 +123,13 @@ def test_a_night_that_cannot_be_summed_up_says_why(tmp_path: Path, error: Except
     assert (describe_night(last) or {})["failures"] == {"the run": told}
     assert f"| the run | {told} |" in write_report([last], is_html=False)
     assert ("red", told) in [(line.label, line.text) for line in tell_night(last)]
+
+
+def test_what_failed_in_no_repository_is_told_together() -> None:
+    failed = [{"repository": "", "path": "", "reason": f"text {n} failed"} for n in range(7)]
+    night = Night("abc", "nightly", _DAY, _DAY, "partial", {"failed": failed})
+    told = "; ".join(f"text {n} failed" for n in range(5))
+    assert failures_by_place(night) == {"the run": f"{told}; and 2 more"}
 
 
 def test_the_last_night_is_one_screen(store: Path) -> None:
