@@ -135,7 +135,7 @@ def _without_returns(text: bytes, offsets: Ints) -> tuple[bytes, Ints]:
 
 
 def _bodies(text: bytes, columns: Mapping[str, Sequence[int]]) -> list[bytes]:
-    """Return the text of each symbol; hashes do not know of line ends either."""
+    """Return the text of each symbol with line feeds alone, for a hash that knows no line ends."""
     bodies = [
         text[start:end]
         for start, end in zip(columns["start_byte"], columns["end_byte"], strict=True)

@@ -16,10 +16,10 @@ import tree_sitter
 from codelake.definitions.rules import Rules
 
 _VALUES: Final = frozenset({"constant", "variable", "property"})
-# Keywords of a body that are looked up one by one. A lookup costs as much as a query over 64 bytes,
-# and more the deeper it is: beyond these one query over the whole body is cheaper, or safer.
-_MOST_LOOKUPS: Final = 512
-_LOOKUP_BYTES: Final = 64
+# What a query costs that looks for one keyword, in levels of the tree it goes down to it, and how
+# many bytes of a body a query over all of it reads meanwhile.
+_LOOKUP_LEVELS: Final = 16
+_LEVEL_BYTES: Final = 4
 _BEFORE_KEYWORD: Final = frozenset(b" \t\r\n;{}()")
 _WHOLE: Final = (0, 2**32 - 1)  # the byte range of a cursor that has none
 
@@ -94,17 +94,17 @@ class Search:
                 end = span.start
 
     def _search_body(self, body: tree_sitter.Node, keywords: list[int]) -> None:
-        """Find what the keywords at these offsets define; a keyword is no named node."""
+        """Find what the keywords at these offsets define, by whichever way costs less."""
         deep = self._rules.deep
-        if len(keywords) > min(_MOST_LOOKUPS, (body.end_byte - body.start_byte) // _LOOKUP_BYTES):
+        keywords, levels = _tokens(body, keywords)
+        levels += _LOOKUP_LEVELS * len(keywords)
+        if levels * _LEVEL_BYTES > body.end_byte - body.start_byte:
             deep.set_byte_range(*_WHOLE)
             self._add_nested(deep.matches(body), keywords)
             return
         for at in keywords:
-            token = body.descendant_for_byte_range(at, at + 1)
-            if token is not None and not token.is_named:
-                deep.set_byte_range(at, at + 1)
-                self._add_nested(deep.matches(body), [at])
+            deep.set_byte_range(at, at + 1)
+            self._add_nested(deep.matches(body), [at])
 
     def _add_nested(self, matches: list[tuple[int, Captures]], keywords: list[int]) -> None:
         """Keep definitions with one of the keywords between their start and their name."""
@@ -238,6 +238,26 @@ class Search:
     ) -> tuple[Callable[["Search", int, Captures], None], ...]:
         """Return what is called for a match of each pattern."""
         return tuple(cls._BY_ROLE.get(role, cls._add_definition) for role in roles)
+
+
+def _tokens(body: tree_sitter.Node, offsets: list[int]) -> tuple[list[int], int]:
+    """Return which of the ascending ``offsets`` are tokens, and how deep they are together.
+
+    Names, strings and comments are none. Each node is entered once at most, so that a deep tree
+    with many keywords costs no square of its size.
+    """
+    cursor = body.walk()
+    tokens, levels = [], 0
+    for at in offsets:
+        while (node := cursor.node) is not None and node.end_byte <= at and cursor.goto_parent():
+            pass
+        while cursor.goto_first_child_for_byte(at) is not None:
+            pass
+        node = cursor.node
+        if node is not None and not node.is_named and node.start_byte <= at:
+            tokens.append(at)
+            levels += cursor.depth
+    return tokens, levels
 
 
 def _text_of(node: tree_sitter.Node, text: bytes) -> str:
