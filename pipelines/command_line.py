@@ -1,7 +1,6 @@
 """The ``codelake`` command: a thin layer over the job, the store and the search."""
 
 import difflib
-import errno
 import importlib
 import io
 import os
@@ -12,10 +11,8 @@ from typing import Final
 import click
 
 from codelake import __version__
-from codelake.errors import CodelakeError, UsageError
-from pipelines.failing import FAILED, end_failed, write_failure
-
-_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+from codelake.errors import UsageError
+from pipelines.failing import FAILED, end_failed, is_foreseen, write_failure, write_rest
 
 COMMANDS: Final[dict[str, str]] = {
     "index": "Index repositories, or bring their index up to date.",
@@ -93,17 +90,13 @@ def main() -> None:
         code = command_line.main(prog_name="codelake", standalone_mode=False)
         sys.stdout.flush()
     except BrokenPipeError:
-        _write_no_more()  # whoever read, as in `| head`, has enough
+        write_rest()  # whoever read, as in `| head`, has enough
         sys.exit(FAILED)
-    except (CodelakeError, click.ClickException, click.Abort) as error:
-        sys.exit(end_failed(error))
     except Exception as error:
-        if not isinstance(error, OSError) or error.errno not in _FULL:
+        if not is_foreseen(error):
             write_failure(error)
             raise
-        _write_no_more()
-        sys.stderr.write(f"codelake: cannot write the answer: {error.strerror}; free some space\n")
-        sys.exit(FAILED)
+        sys.exit(end_failed(error))
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -125,8 +118,3 @@ def _require_folder() -> None:
     except FileNotFoundError:
         message = "the present folder was removed: change to one that exists"
         raise UsageError(message) from None
-
-
-def _write_no_more() -> None:
-    """Leave nothing to be written at the exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,8 @@
 """What a program finds in the answer of a command that failed."""
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -64,3 +66,38 @@ def test_each_kind_of_error_has_its_word() -> None:
     errors = (BusyError("x"), click.UsageError("x"), click.FileError("x"), click.Abort(), OSError())
     kinds = [describe_failure(error)["error"]["kind"] for error in errors]
     assert kinds == ["busy", "usage", "file", "interrupted", "unexpected"]
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("words", "code", "told"), [(c[0], c[1], c[3]) for c in _CASES[1:3]])
+def test_status_and_line_stay_where_the_document_cannot_go(
+    tmp_path: Path, words: str, code: int, told: str, unbuffered: str
+) -> None:
+    program = "from pipelines.command_line import main; main()"
+    root = str(Path(__file__).parents[1])
+    environment = os.environ | {"PYTHONPATH": root, "PYTHONUNBUFFERED": unbuffered}
+
+    def end(*, stdout: int, stderr: int) -> tuple[int, str, str]:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words.split(), "--json"],
+            cwd=tmp_path,
+            env=environment,
+            stdout=stdout,
+            stderr=stderr,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout or "", done.stderr or ""
+
+    read, closed = os.pipe()
+    os.close(read)
+    full = os.open("/dev/full", os.O_WRONLY)
+    try:
+        for nowhere in (full, closed):
+            status, _, err = end(stdout=nowhere, stderr=subprocess.PIPE)
+            assert (status, told in err.splitlines()[-1]) == (code, True), err
+            status, out, _ = end(stdout=subprocess.PIPE, stderr=nowhere)
+            assert (status, told in json.loads(out)["error"]["message"]) == (code, True)
+    finally:
+        os.close(full)
+        os.close(closed)

@@ -73,9 +73,9 @@ def index(  # noqa: PLR0913 # one parameter an option
             raise
         failed = [{"repository": "", "path": "", "reason": str(error)}]
         place = store_place(store) if store else ""
+        complain(error)
         # Its document has all its keys, whatever failed.
         print_json(Summary(failed=failed, store=place).to_dict() | describe_failure(error))
-        complain(error)
         context.exit(FAILED)
     if as_json:
         print_json(summary.to_dict())
