@@ -81,8 +81,10 @@ def describe_failure(error: Exception) -> dict[str, dict[str, str]]:
 
 
 def _kind(error: Exception) -> str:
-    if isinstance(error, CodelakeError):
-        return type(error).__name__.removesuffix("Error").lower()
+    if isinstance(error, CodelakeError):  # a kind is in the tree that is drawn there
+        tree = CodelakeError.__module__
+        kind = next(kind for kind in type(error).__mro__ if kind.__module__ == tree)
+        return kind.__name__.removesuffix("Error").lower()
     if isinstance(error, click.ClickException):
         return "usage" if error.exit_code == _WRONG_USAGE else "file"
     if _is_full(error):

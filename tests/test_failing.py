@@ -1,7 +1,9 @@
 """What a program finds in the answer of a command that failed."""
 
+import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +12,13 @@ from pathlib import Path
 import click
 import pytest
 
-from codelake.errors import BusyError
+from codelake import errors
+from codelake.errors import AlertError, BusyError, CodelakeError
 from pipelines.command_line import main
 from pipelines.failing import describe_failure
+from pipelines.summary import Summary
+from resources.git import GitError
+from resources.sources.asking import RefusalError
 
 _CASES = [
     ("chunk a.py --chunker casst", 2, "usage", "unknown chunker 'casst'"),
@@ -63,9 +69,35 @@ def test_a_question_may_be_the_word(end: Callable[[str], Ended]) -> None:
 
 
 def test_each_kind_of_error_has_its_word() -> None:
-    errors = (BusyError("x"), click.UsageError("x"), click.FileError("x"), click.Abort(), OSError())
-    kinds = [describe_failure(error)["error"]["kind"] for error in errors]
-    assert kinds == ["busy", "usage", "file", "interrupted", "unexpected"]
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    cases: dict[Exception, str] = {
+        BusyError("x"): "busy",
+        GitError("x"): "source",
+        RefusalError("x", 403): "source",
+        CodelakeError("x"): "codelake",
+        click.UsageError("x"): "usage",
+        click.FileError("x"): "file",
+        full: "file",
+        click.Abort(): "interrupted",
+        OSError(): "unexpected",
+    }
+    assert [describe_failure(error)["error"]["kind"] for error in cases] == [*cases.values()]
+
+
+def test_every_kind_is_documented() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "configuration.md").read_text("utf-8")
+    (line,) = (line for line in page.splitlines() if line.startswith("`kind` is"))
+    tree = {error for name, error in vars(errors).items() if name.endswith("Error")}
+    told = tree - {AlertError}  # by a sensor of Dagster, to its own log
+    kinds = {describe_failure(error("x"))["error"]["kind"] for error in told}
+    others = {"kind", "file", "interrupted", "unexpected"}
+    assert set(re.findall(r"`(\w+)`", line)) == kinds | others
+
+
+def test_index_has_its_keys_beside_an_error_of_a_run_alone(end: Callable[[str], Ended]) -> None:
+    keys = {*Summary().to_dict(), "error"}
+    assert set(json.loads(end("index . --embedder openai --json")[1])) == keys
+    assert set(json.loads(end("index --json")[1])) == {"error"}
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
