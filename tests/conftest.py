@@ -1,6 +1,7 @@
 """What every test shares: golden files, a steady hypothesis, an environment without surprises."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,6 +43,8 @@ def pytest_configure() -> None:
     for name in _FOREIGN:
         os.environ.pop(name, None)
     os.environ.update(_STEADY)
+    # A suite that a script starts with `&` ignores Ctrl-C, and so would every command it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -211,7 +211,8 @@ def test_metrics_are_what_prometheus_reads(store: Path, tmp_path: Path) -> None:
     assert samples["codelake_fresh_timestamp_seconds",] == ended
 
 
-def test_metrics_are_served_until_interrupted(store: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_metrics_are_served_until_interrupted(store: Path, number: int) -> None:
     pytest.importorskip("prometheus_client", reason="the extra codelake[metrics] is not installed")
     program = "from pipelines.command_line import main; main()"
     command = [sys.executable, "-c", program, "metrics", "--store", str(store), "--http"]
@@ -222,7 +223,7 @@ def test_metrics_are_served_until_interrupted(store: Path) -> None:
         address = process.stderr.readline().strip()
         with urllib.request.urlopen(address) as answer:  # noqa: S310 # loopback
             assert b'codelake_rows{table="chunks"} 2.0' in answer.read()
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
     assert process.returncode == 0
 
 

@@ -8,6 +8,7 @@ import click
 from codelake.errors import StoreError, UsageError
 from pipelines.commands.options import GIVEN, read_settings, store_options
 from pipelines.opening import require_night
+from pipelines.stopping import end_on_signals
 from resources.places import work_folder
 
 
@@ -68,6 +69,7 @@ def metrics(
         except OSError as error:
             message = f"cannot serve on {host}:{port}: {error.strerror}; choose another --port"
             raise UsageError(message) from error
+        end_on_signals()
         click.echo(f"http://{host}:{port}/metrics", err=True)
         with suppress(KeyboardInterrupt):
             thread.join()

@@ -16,6 +16,7 @@ from codelake.paths import display_path
 from codelake.search.snippets import make_visible
 from pipelines.commands.index import quieten, require_sources
 from pipelines.commands.options import GIVEN, config_path, store_options
+from pipelines.stopping import end_on_signals
 
 _NICENESS: Final = 10  # behind whatever a person does at this machine
 _COLOURS: Final = {"failed": "red", "waiting": "yellow"}
@@ -65,10 +66,7 @@ def watch(  # noqa: PLR0913 # one parameter an option
     )
     require_sources(configuration.load().sources.paths)
     os.nice(_NICENESS)
-    # What a script starts with `&` ignores Ctrl-C, and Dagster lets SIGTERM, a service manager's
-    # Ctrl-C, do what that does.
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+    end_on_signals()
     if until_closed:
         threading.Thread(target=_end_with_input, daemon=True).start()
     tell = _write_json if as_json else _write_line
