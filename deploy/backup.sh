@@ -11,6 +11,7 @@ usage() {
 }
 [[ $# -eq 2 && -n $2 ]] || usage
 folder=$2
+while [[ $folder == ?*/ ]]; do folder=${folder%/}; done # $folder.partial lies beside it
 
 # The lock of the store's writer: no run writes while it is held, none is copied half or starts on half a store.
 locked() {
@@ -29,13 +30,14 @@ save() {
   pg_dump --format=custom --no-owner --file="$partial/dagster.dump"
   if [[ -n ${STORE:-} ]]; then
     # Mirrors and stage tables come back by themselves.
-    tar -C "$STORE" --exclude=./mirrors --exclude=./stages --exclude=./writer.lock -cf "$partial/store.tar" .
+    tar -C "$STORE" --exclude=./mirrors --exclude=./stages --exclude=./writer.lock --exclude=./.restored -cf "$partial/store.tar" .
   fi
   (cd "$partial" && sha256sum -- * >SHA256SUMS)
   mv "$partial" "$folder"
 }
 
 restore() {
+  [[ -n ${PGDATABASE:-} ]] || { echo "name the database in PGDATABASE: nothing was changed" >&2; exit 1; }
   (cd "$folder" && sha256sum --check --quiet SHA256SUMS) || {
     echo "$folder is not what was saved: take another back-up" >&2
     exit 1
@@ -45,27 +47,34 @@ restore() {
     echo "$folder/dagster.dump cannot be read: nothing was changed" >&2
     exit 1
   }
-  local restored=${STORE:+$STORE/.restored}
   if [[ -n ${STORE:-} ]]; then
     mkdir -p "$STORE"
     locked
+    restored=$STORE/.restored
+    trap 'rm -rf "$restored"' EXIT
+    trap 'exit 1' HUP INT TERM # when tar has ended
     rm -rf "$restored"
     [[ -z $(ls -A -I writer.lock "$STORE") ]] || { echo "$STORE is not empty: move it away first" >&2; exit 1; }
-    mkdir "$restored"
-    if ! tar -C "$restored" -xf "$folder/store.tar" || [[ ! -f $restored/codelake.json ]]; then
-      rm -rf "$restored"
+    mkdir -m 700 "$restored"
+    if ! tar -C "$restored" -xpf "$folder/store.tar" || [[ ! -f $restored/codelake.json ]]; then
       echo "$folder/store.tar holds no whole store: nothing was changed" >&2
       exit 1
     fi
   fi
+  trap : HUP INT TERM # from here on the database decides
   # In one transaction: the database is as it was if it fails.
   pg_restore --clean --if-exists --no-owner --exit-on-error --single-transaction \
-    --dbname="${PGDATABASE:?names the database}" "$folder/dagster.dump" || {
-    [[ -z $restored ]] || rm -rf "$restored"
+    --dbname="$PGDATABASE" "$folder/dagster.dump" || {
     echo "the database was not restored, nothing was changed" >&2
     exit 1
   }
   if [[ -n ${STORE:-} ]]; then
+    trap - EXIT
+    trap '' HUP INT TERM
+    # Of a mounted folder they may be another's to change.
+    chown --reference="$restored" "$STORE" "$STORE/writer.lock" ||
+      echo "$STORE keeps its owner: see that who runs codelake may write there" >&2
+    chmod --reference="$restored" "$STORE" || echo "$STORE keeps its mode: see who may read there" >&2
     # The record last: a store without it is none.
     find "$restored" -mindepth 1 -maxdepth 1 ! -name codelake.json -exec mv -t "$STORE" {} +
     mv "$restored/codelake.json" "$STORE"

@@ -28,6 +28,7 @@ _ROOT = Path(__file__).parents[1]
 _DEPLOY = _ROOT / "deploy"
 _BACKUP = _DEPLOY / "backup.sh"
 _ONE = "def one():\n    return 1\n"
+_SOMEBODY = 10001
 _OURS = ("code", "daemon", "web", "metrics")
 _TABLES = ("chunks", "symbols", "files", "repositories")
 
@@ -50,11 +51,11 @@ def _psql(server: str, database: str, command: str) -> None:
 
 
 def _backup(
-    server: str, database: str, *words: str, store: Path
+    server: str, database: str, *words: str, store: Path, before: Path = _DEPLOY
 ) -> "subprocess.CompletedProcess[str]":
-    path = f"{Path(program('pg_dump')).parent}:{os.environ['PATH']}"
-    environment = {"PATH": path, "PGHOST": server, "PGUSER": "postgres", "PGDATABASE": database}
-    environment["STORE"] = str(store)
+    path = f"{before}:{Path(program('pg_dump')).parent}:{os.environ['PATH']}"
+    environment = {"PATH": path, "PGHOST": server, "PGUSER": "postgres", "STORE": str(store)}
+    environment |= {"PGDATABASE": database} if database else {}
     return subprocess.run(
         [_BACKUP, *words], env=environment, capture_output=True, text=True, check=False
     )
@@ -107,6 +108,64 @@ def test_what_is_saved_can_be_restored(
         assert {run.run_id for run in instance.get_runs()} > set(runs)
 
 
+def _saved(server: str, database: str, folder: Path) -> Path:
+    """Save a store and a database, and return the folder of the back-up."""
+    _psql(server, "postgres", f"create database {database}")
+    store, saved = folder / "store", folder / "saved"
+    store.mkdir()
+    (store / "codelake.json").write_text("{}")
+    (store / "shared").mkdir(mode=0o777)
+    (store / "shared").chmod(0o777)
+    store.chmod(0o700)
+    if os.geteuid() == 0:
+        for place in (store, *store.iterdir()):
+            os.chown(place, _SOMEBODY, _SOMEBODY)
+    done = _backup(server, database, "save", f"{saved}//", store=store)
+    assert (done.returncode, saved.is_dir()) == (0, True), done.stderr
+    return saved
+
+
+def test_owners_and_modes_are_restored(server: str, tmp_path: Path) -> None:
+    saved, other = _saved(server, "owners", tmp_path), tmp_path / "other"
+    done = _backup(server, "owners", "restore", f"{saved}/", store=other)
+    assert (done.returncode, done.stderr) == (0, "")
+    owner = _SOMEBODY if os.geteuid() == 0 else os.geteuid()
+    names = ("", "writer.lock", "codelake.json", "shared")
+    assert {(other / name).stat().st_uid for name in names} == {owner}
+    modes = [(other / name).stat().st_mode & 0o777 for name in ("", "shared")]
+    assert modes == [0o700, 0o777]
+
+
+def test_a_restore_without_a_database_touches_nothing(server: str, tmp_path: Path) -> None:
+    saved, other = _saved(server, "unnamed", tmp_path), tmp_path / "other"
+    done = _backup(server, "", "restore", str(saved), store=other)
+    assert (done.returncode, other.exists()) == (1, False)
+    assert "PGDATABASE: nothing was changed" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "word", "code", "left"),
+    [
+        ("tar", "-C", 1, ["writer.lock"]),
+        ("pg_restore", "--clean", 0, ["codelake.json", "shared", "writer.lock"]),
+    ],
+)
+def test_a_restore_that_is_stopped_is_done_or_changes_nothing(
+    server: str, tmp_path: Path, name: str, word: str, code: int, left: list[str]
+) -> None:
+    saved, other = _saved(server, f"stopped_{name}", tmp_path), tmp_path / "other"
+    stopping = tmp_path / "bin" / name
+    stopping.parent.mkdir()
+    found = program(name) if name == "pg_restore" else shutil.which(name)
+    stop = f'[ "$1" != {word} ] || kill -TERM $PPID'
+    stopping.write_text(f'#!/bin/sh\n{stop}\nexec {found} "$@"\n')
+    stopping.chmod(0o700)
+    before = stopping.parent
+    done = _backup(server, f"stopped_{name}", "restore", str(saved), store=other, before=before)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert sorted(path.name for path in other.iterdir()) == left
+
+
 @pytest.mark.parametrize("part", ["dump", "tables", "database"])
 def test_a_restore_that_fails_changes_nothing(server: str, tmp_path: Path, part: str) -> None:
     database, saved, store = f"fails_{part}", tmp_path / "saved", tmp_path / "store"
@@ -140,7 +199,10 @@ def test_a_damaged_back_up_and_wrong_words_are_refused(tmp_path: Path) -> None:
         (["destroy", "x"], 2, "usage:"),
         (["save"], 2, "usage:"),
     ):
-        done = subprocess.run([_BACKUP, *words], capture_output=True, text=True, check=False)
+        environment = os.environ | {"PGDATABASE": "none"}
+        done = subprocess.run(
+            [_BACKUP, *words], env=environment, capture_output=True, text=True, check=False
+        )
         assert (done.returncode, told in done.stderr) == (code, True), done.stderr
 
 
