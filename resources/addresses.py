@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
@@ -53,9 +54,15 @@ class Address:
         return f"{re.sub(r'[^A-Za-z0-9._-]+', '-', self.name).strip('.-')[:80]}-{mark}.git"
 
 
-def is_url(source: str) -> bool:
-    """Say whether ``source`` names a server (or a helper program) rather than a local path."""
-    if source.startswith("file://") or os.path.exists(expand_home(source)):  # noqa: PTH110 # that of Path raises if too long
+def is_url(source: str, folder: str = "") -> bool:
+    """Say whether ``source`` names a server (or a helper program) rather than a local path.
+
+    Args:
+        source: as it is written.
+        folder: where relative paths start; empty: the present one.
+    """
+    place = Path(folder, expand_home(source))
+    if source.startswith("file://") or os.path.exists(place):  # noqa: PTH110 # that of Path raises if too long
         return False
     return "://" in source or bool(_HELPER.match(source) or _SCP_LIKE.match(source))
 

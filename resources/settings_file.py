@@ -60,4 +60,5 @@ def _from(folder: Path, path: str) -> str:
 
 
 def _source_from(folder: Path, word: str) -> str:
-    return word if word.startswith("file://") or is_url(word) else _from(folder, word)
+    is_whole = word.startswith("file://") or is_url(word, str(folder))
+    return word if is_whole else _from(folder, word)

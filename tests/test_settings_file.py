@@ -35,3 +35,12 @@ def test_relative_paths_start_at_the_settings_file(
     assert load_settings(str(place), {}).store == "s3://lake/x"
     place.write_text("")
     assert load_settings(str(place), {}).store == ".codelake", "no path of the file"
+
+
+def test_a_folder_beside_the_file_is_no_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "etc" / "team:app").mkdir(parents=True)
+    (tmp_path / "etc" / "codelake.toml").write_text("sources.paths = ['team:app', 'host:app']\n")
+    monkeypatch.chdir(tmp_path)
+    assert load_settings("etc/codelake.toml", {}).sources.paths == ("etc/team:app", "host:app")
