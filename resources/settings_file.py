@@ -40,8 +40,8 @@ def _paths_from(
     folder: Path, settings: Settings, changes: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the settings that are relative paths as they read from here."""
-    embedder = changes.get("embedding.embedder", settings.embedding.embedder)
-    embeds, reranks = embedder in _EMBEDDERS, settings.search.reranker in _RERANKERS
+    embeds = changes.get("embedding.embedder", settings.embedding.embedder) in _EMBEDDERS
+    reranks = changes.get("search.reranker", settings.search.reranker) in _RERANKERS
     is_given = "store" in settings.model_fields_set and not is_bucket(settings.store)
     given = {
         "store": settings.store if is_given else "",

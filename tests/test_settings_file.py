@@ -30,6 +30,12 @@ def test_relative_paths_start_at_the_settings_file(
     )
     named = load_settings(str(place), {"store": "here", "embedding.embedder": "openai"})
     assert (named.store, named.embedding.model) == ("here", "models/own")
+    for reranker, model in (("onnx", "etc/models/ranks"), ("tei", "models/ranks")):
+        changed = load_settings("etc/codelake.toml", {"search.reranker": reranker})
+        assert changed.search.reranking.model == model
+    place.write_text("search.reranking.model = 'm/r'\n")
+    changed = load_settings("etc/codelake.toml", {"search.reranker": "onnx"})
+    assert changed.search.reranking.model == "etc/m/r"
     assert named.s3.folder == str(place.parent / "work")
     place.write_text("store = 's3://lake/x'\n")
     assert load_settings(str(place), {}).store == "s3://lake/x"
