@@ -36,7 +36,8 @@ class S3Settings(BaseModel):
     folder: str = Field(
         "",
         description="folder on this machine for mirrors, stage tables and Dagster's record, in "
-        "which each store has its own, s3+BUCKET+PREFIX; empty: .codelake",
+        "which each store has its own, s3+BUCKET+PREFIX; empty: .codelake; buckets of one name at "
+        "two endpoints need two",
     )
 
     @model_validator(mode="after")

@@ -200,3 +200,16 @@ def test_a_store_has_its_folder_on_this_machine(
     assert {work_folder(one).parent for one in named} == {tmp_path}
     assert len({work_folder(one) for one in named}) == len(stores)
     assert work_folder(build_settings({"store": "x"})) == tmp_path / "x"
+
+
+def test_a_long_prefix_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    def folder(prefix: str) -> Path:
+        values = {"store": f"s3://lake/{prefix}", "s3": {"folder": str(tmp_path)}}
+        return work_folder(build_settings(values))
+
+    longest = "a" * (255 - len("s3+lake+"))
+    assert folder(longest).name == f"s3+lake+{longest}"
+    found = [folder(longest), folder(f"{longest}/b"), folder(f"{longest}/c")]
+    for place in found:
+        place.mkdir()
+    assert len(set(found)) == len(list(tmp_path.iterdir())) == len(found)
