@@ -29,8 +29,8 @@ save() {
   mkdir -p "$partial"
   pg_dump --format=custom --no-owner --file="$partial/dagster.dump"
   if [[ -n ${STORE:-} ]]; then
-    # Mirrors and stage tables come back by themselves.
-    tar -C "$STORE" --exclude=./mirrors --exclude=./stages --exclude=./writer.lock --exclude=./.restored -cf "$partial/store.tar" .
+    # Mirrors and stage tables come back by themselves, those of stores in buckets (s3+...) too.
+    tar -C "$STORE" --exclude=./{,s3+*/}{mirrors,stages} --exclude=./{writer.lock,.restored} -cf "$partial/store.tar" .
   fi
   (cd "$partial" && sha256sum -- * >SHA256SUMS)
   mv "$partial" "$folder"

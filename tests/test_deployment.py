@@ -116,6 +116,8 @@ def _saved(server: str, database: str, folder: Path) -> Path:
     (store / "codelake.json").write_text("{}")
     (store / "shared").mkdir(mode=0o777)
     (store / "shared").chmod(0o777)
+    for name in ("mirrors", "s3+lake/mirrors", "s3+lake/nights", ".restored"):
+        (store / name).mkdir(parents=True)
     store.chmod(0o700)
     if os.geteuid() == 0:
         for place in (store, *store.iterdir()):
@@ -132,6 +134,7 @@ def test_owners_and_modes_are_restored(server: str, tmp_path: Path) -> None:
     owner = _SOMEBODY if os.geteuid() == 0 else os.geteuid()
     names = ("", "writer.lock", "codelake.json", "shared")
     assert {(other / name).stat().st_uid for name in names} == {owner}
+    assert [place.name for place in (other / "s3+lake").iterdir()] == ["nights"]
     modes = [(other / name).stat().st_mode & 0o777 for name in ("", "shared")]
     assert modes == [0o700, 0o777]
 
@@ -147,7 +150,7 @@ def test_a_restore_without_a_database_touches_nothing(server: str, tmp_path: Pat
     ("name", "word", "code", "left"),
     [
         ("tar", "-C", 1, ["writer.lock"]),
-        ("pg_restore", "--clean", 0, ["codelake.json", "shared", "writer.lock"]),
+        ("pg_restore", "--clean", 0, ["codelake.json", "s3+lake", "shared", "writer.lock"]),
     ],
 )
 def test_a_restore_that_is_stopped_is_done_or_changes_nothing(
