@@ -52,12 +52,13 @@ class RecordingConfiguration(Configuration):
             try:
                 yield mine
             finally:
-                logs = instance.all_logs(run.run_id)
-                events = [log.dagster_event for log in logs if log.dagster_event is not None]
                 with record.guarding():
+                    logs = instance.all_logs(run.run_id)
+                    events = [log.dagster_event for log in logs if log.dagster_event is not None]
                     summary = summarize(events, record.store, record.work / "stages")
                     summary.seconds = time_stages(instance, run.run_id)
-                    record.end(instance, events, summary)
+                    night = record.end(events, summary)
+                plot_night(instance, night)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class NightRecord:
         record._keep(record.night)
         return record
 
-    def end(self, instance: dg.DagsterInstance, events: Events, summary: Summary) -> Night:
-        """Record how it ended, and let Dagster plot it."""
+    def end(self, events: Events, summary: Summary) -> Night:
+        """Record how it ended."""
         told = summary.to_dict()
         repositories = _repositories(self.work, events)
         rows: Mapping[str, int] = {}
@@ -94,9 +95,6 @@ class NightRecord:
             rows=rows,
         )
         self._keep(night)
-        instance.report_runless_asset_event(
-            dg.AssetMaterialization(NIGHTS, metadata=night_numbers(night))
-        )
         return night
 
     @contextmanager
@@ -117,6 +115,13 @@ class NightRecord:
             write_night(self.work, night)
         except StoreError as error:  # the run is worth more than what is told of it
             log_stage(WARNING, "nights", str(error))
+
+
+def plot_night(instance: dg.DagsterInstance, night: Night) -> None:
+    """Let Dagster plot a night that is kept already: what fails here changes no record."""
+    instance.report_runless_asset_event(
+        dg.AssetMaterialization(NIGHTS, metadata=night_numbers(night))
+    )
 
 
 def night_numbers(night: Night) -> dict[str, int | float]:

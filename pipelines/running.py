@@ -19,7 +19,7 @@ from codelake.schemas import TABLES
 from pipelines.definitions import defs
 from pipelines.estimating import estimate_run
 from pipelines.instance import WRITER_TAG, open_instance, record_errors
-from pipelines.recording import NightRecord
+from pipelines.recording import NightRecord, plot_night
 from pipelines.summarizing import (
     is_interrupted,
     recorded_metadata,
@@ -132,8 +132,9 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
             stages = stage_folder(configuration)
             summary = summarize(result.all_events, store, stages, is_dry=is_dry)
             summary.seconds = time_stages(instance, run_id)
-            if record:
-                record.end(instance, result.all_events, summary)
+            night = record.end(result.all_events, summary) if record else None
+        if night:
+            plot_night(instance, night)
         if is_interrupted(result.all_events):
             raise KeyboardInterrupt
         if is_dry:

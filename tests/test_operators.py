@@ -125,6 +125,47 @@ def test_a_night_that_cannot_be_summed_up_says_why(tmp_path: Path, error: Except
     assert ("red", told) in [(line.label, line.text) for line in tell_night(last)]
 
 
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [(OSError(28, "full"), StoreError), (KeyboardInterrupt(), KeyboardInterrupt)],
+)
+def test_a_night_that_dagster_cannot_plot_keeps_its_record(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    expected: type[BaseException],
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    commit(tmp_path / "shop", {"a.py": _ONE})
+    monkeypatch.setattr(dg.DagsterInstance, "report_runless_asset_event", refuse)
+    with pytest.raises(expected):
+        night(tmp_path / "store", tmp_path / "shop")
+    (last,) = read_nights(tmp_path / "store", 9)
+    assert (last.outcome, last.reason, last.summary["repositories"]) == ("done", "", 1)
+
+
+def test_a_night_whose_events_are_lost_is_recorded_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "full")
+
+    configuration = configured(tmp_path / "store", tmp_path)
+    resources = {
+        "configuration": {"config": configuration.recorded()},
+        "stages": {"config": {"folder": str(tmp_path / "store" / "stages")}},
+    }
+    with dg.DagsterInstance.ephemeral() as instance:
+        monkeypatch.setattr(instance, "all_logs", refuse)
+        defs.resolve_job_def("nightly").execute_in_process(
+            run_config={"resources": resources}, instance=instance, raise_on_error=False
+        )
+    (last,) = read_nights(tmp_path / "store", 9)
+    assert (last.outcome, last.reason) == ("failed", "OSError(28, 'full')")
+
+
 def test_what_failed_in_no_repository_is_told_together() -> None:
     failed = [{"repository": "", "path": "", "reason": f"text {n} failed"} for n in range(7)]
     night = Night("abc", "nightly", _DAY, _DAY, "partial", {"failed": failed})
