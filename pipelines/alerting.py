@@ -20,13 +20,12 @@ from pipelines.summarizing import stage_failures
 from pipelines.telling import STALE, as_code, describe_night, is_stale
 from pipelines.webhook import VARIABLE, post_alert
 from resources.logs import log_stage
-from resources.nights import read_nights
+from resources.nights import find_night, read_nights
 
 Ending = Literal[dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.RUN_SUCCESS]
 
 _FAILURES: Final = {dg.DagsterEventType.RUN_FAILURE, dg.DagsterEventType.STEP_FAILURE}
 _NO_ADDRESS: Final = f"{VARIABLE} is not set: nobody is told"
-_LOOKED_AT: Final = 20  # nights among which that of a run is looked for
 _EVENTS: Final = 25  # ends of runs that one tick looks at
 _SETTLED: Final = timedelta(minutes=1)  # `codelake index` writes its record after its run has ended
 _PAUSE: Final = timedelta(minutes=1)  # after the first try, doubled after each
@@ -121,10 +120,11 @@ class RunAlerts:
         return [(record.storage_id, ours.get(record.run_id)) for record in records]
 
     def _message(self, instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, Any] | None:
-        kept = read_nights(self.work, _LOOKED_AT)
-        night = next((night for night in kept if night.run_id == run.run_id), None)
+        night = find_night(self.work, run.run_id)
         if night is not None:
             return describe_night(night)
+        if self.ending is not dg.DagsterEventType.RUN_FAILURE:
+            return None  # recorded elsewhere, or long ago
         logs = instance.all_logs(run.run_id, of_type=_FAILURES)
         events = [log.dagster_event for log in logs if log.dagster_event is not None]
         reasons = [as_code(failure["reason"]) for failure in stage_failures(events)]

@@ -97,3 +97,8 @@ def open_instance(work: Path) -> dg.DagsterInstance:
             os.environ[_HOME] = given
         else:
             del os.environ[_HOME]
+
+
+def open_passing_instance() -> dg.DagsterInstance:
+    """Open an instance that keeps a run for as long as it takes, and reports nothing either."""
+    return dg.DagsterInstance.ephemeral(settings={"telemetry": {"enabled": False}})

@@ -18,7 +18,7 @@ from codelake.errors import (
 from codelake.schemas import TABLES
 from pipelines.definitions import defs
 from pipelines.estimating import estimate_run
-from pipelines.instance import WRITER_TAG, open_instance, record_errors
+from pipelines.instance import WRITER_TAG, open_instance, open_passing_instance, record_errors
 from pipelines.recording import NightRecord, plot_night
 from pipelines.summarizing import (
     is_interrupted,
@@ -87,7 +87,7 @@ def run_update(
     store = part.open_store()
     with (
         store.writing(wait_seconds=wait_seconds, is_brief=True),
-        dg.DagsterInstance.ephemeral() as instance,
+        open_passing_instance() as instance,
     ):
         result = defs.resolve_job_def(JOB).execute_in_process(
             run_config=_run_config(part, _QUIET),
@@ -117,7 +117,12 @@ def _run(configuration: Configuration, *, is_dry: bool, log_level: str) -> Summa
     # The lock first: who does not get it has touched nothing, and a folder that cannot be
     # written is told by the store.
     work = work_folder(configuration.load())
-    with store.writing(), record_errors(work), open_instance(work) as instance:
+    with (
+        store.writing(),
+        record_errors(work),
+        # Of a dry run Dagster keeps nothing: neither alerts nor plots are to tell of it.
+        open_passing_instance() if is_dry else open_instance(work) as instance,
+    ):
         run_id = str(uuid.uuid4())
         record = None if is_dry else NightRecord.begin(configuration, run_id, JOB)
         with record.guarding() if record else nullcontext():

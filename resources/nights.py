@@ -1,9 +1,10 @@
 """What the nights did: a small JSON file each in the work folder, read without Dagster."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -68,7 +69,7 @@ def write_night(work: Path, night: Night) -> None:
     """
     folder = work / _FOLDER
     mark = night.began.translate({ord(letter): None for letter in "-:+"})
-    place = folder / f"{mark}-{night.run_id[:8]}.json"
+    place = folder / f"{mark}{_ending(night.run_id)}"
     with store_errors(str(work), "keep the record of the night"):
         folder.mkdir(parents=True, exist_ok=True)
         partial = place.with_suffix(".partial")
@@ -80,10 +81,20 @@ def write_night(work: Path, night: Night) -> None:
 
 def read_nights(work: Path, most: int = 1) -> list[Night]:
     """Return the last nights, the newest first; what cannot be read is left out."""
-    found: list[Night] = []
-    for place in sorted((work / _FOLDER).glob("*.json"), reverse=True):
-        if len(found) == most:
-            break
+    return list(islice(_nights(work), most))
+
+
+def find_night(work: Path, run_id: str) -> Night | None:
+    """Return what is recorded of a run."""
+    found = _nights(work, _ending(run_id))
+    return next((night for night in found if night.run_id == run_id), None)
+
+
+def _ending(run_id: str) -> str:
+    return f"-{run_id[:8]}.json"
+
+
+def _nights(work: Path, ending: str = ".json") -> Iterator[Night]:
+    for place in sorted((work / _FOLDER).glob(f"*{ending}"), reverse=True):
         with suppress(OSError, ValueError):
-            found.append(Night.from_json(place.read_text(encoding="utf-8")))
-    return found
+            yield Night.from_json(place.read_text(encoding="utf-8"))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,9 +18,9 @@ from nights import commit, configured, night
 from codelake.errors import AlertError
 from pipelines.alerting import Ending, RunAlerts, alert_of_staleness
 from pipelines.definitions import alert_on_checks, alert_on_failure, defs
-from pipelines.instance import WRITER_TAG, open_instance
+from pipelines.instance import WRITER_TAG, open_instance, open_passing_instance
 from pipelines.webhook import post_alert
-from resources.nights import read_nights
+from resources.nights import Night, read_nights, write_night
 from resources.store import LanceStore
 
 _RED: Final[Ending] = dg.DagsterEventType.RUN_FAILURE
@@ -168,6 +169,37 @@ def test_a_run_without_a_record_is_told_too(store: Path, tmp_path: Path) -> None
     with _hook() as (address, got), open_instance(store) as instance:
         alerts.tell(instance, address, _FROM_THE_FIRST, later)
     assert got[0]["text"] == "codelake: the run of nightly failed before it was recorded"
+
+
+def test_a_green_run_without_a_record_is_not_told(store: Path, tmp_path: Path) -> None:
+    alerts = RunAlerts(tmp_path, str(store), ("nightly",), _GREEN)
+    later = datetime.now(UTC) + timedelta(hours=1)
+    with _hook() as (address, got), open_instance(store) as instance:
+        told = alerts.tell(instance, address, _FROM_THE_FIRST, later)
+    assert (got, json.loads(told.cursor or "")["after"] > 0) == ([], True)
+
+
+def test_a_run_is_told_as_its_record_says_however_many_came_after_it(
+    store: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(store / "nights", tmp_path / "nights")
+    for number in range(30):
+        write_night(tmp_path, Night(f"later{number}", "nightly", f"2099-01-{number + 1:02}"))
+    alerts = RunAlerts(tmp_path, str(store), ("nightly",), _RED)
+    later = datetime.now(UTC) + timedelta(hours=1)
+    with _hook() as (address, got), open_instance(store) as instance:
+        alerts.tell(instance, address, _FROM_THE_FIRST, later)
+    assert [message["outcome"] for message in got] == ["partial"]
+
+
+def test_a_dry_run_leaves_dagster_nothing_to_tell_of(tmp_path: Path) -> None:
+    night(tmp_path / "store", tmp_path)
+    with open_instance(tmp_path / "store") as instance:
+        before = instance.get_runs_count()
+        night(tmp_path / "store", tmp_path, is_dry=True)
+        assert (before, instance.get_runs_count()) == (1, 1)
+    with open_passing_instance() as passing:
+        assert not passing.telemetry_enabled
 
 
 def test_a_run_that_did_not_get_the_lock_is_told_with_the_reason(tmp_path: Path) -> None:
