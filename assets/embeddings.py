@@ -7,7 +7,7 @@ from typing import Final
 import dagster as dg
 
 from codelake.embedding import embed_texts
-from codelake.errors import EmbeddingError
+from codelake.errors import BudgetError, EmbeddingError
 from resources.configuration import Configuration
 from resources.logs import log_stage
 from resources.progress import reporter
@@ -38,6 +38,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
     worker = configuration.open_engine().embedder(embedder)
     reporter().stage("embeddings", unit="texts", total=pending)
     embedded, failures, cut, stopped = 0, dict[str, str](), list[str](), ""
+    is_spent = False
     try:
         for part in embed_texts(
             store.pending(embedder.model_id),
@@ -51,7 +52,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
             cut += part.truncated[: _MOST_CUT - len(cut)]
     except EmbeddingError as error:
         # What was embedded is kept and used; the last stage of the run says that some is missing.
-        stopped = str(error)
+        stopped, is_spent = str(error), isinstance(error, BudgetError)
         log_stage(WARNING, "embeddings", stopped)
     usage = embedder.usage
     return dg.MaterializeResult(
@@ -60,6 +61,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
             "waiting": pending - embedded,
             "failed": dg.MetadataValue.json(failures),
             "stopped": stopped,
+            "is_spent": is_spent,
             "model": embedder.model_id,
             "tokens": usage.tokens,
             "requests": usage.requests,

@@ -9,6 +9,7 @@ The tree::
     │   ├── BusyError         another process writes them
     │   └── SchemaError       rows do not fit their table's contract
     ├── EmbeddingError        an embedder cannot answer at all
+    │   └── BudgetError       it would cost more than may be spent
     ├── AlertError            an alert cannot be delivered
     └── ClusterError          the machines that were to help do not
 
@@ -46,6 +47,10 @@ class ClusterError(CodelakeError):
 
 class EmbeddingError(CodelakeError):
     """An embedder cannot answer: no key, wrong key, no server, wrong dimension."""
+
+
+class BudgetError(EmbeddingError):
+    """An embedder has spent what it may; it helps to raise the limit."""
 
 
 class AlertError(CodelakeError):

@@ -101,9 +101,8 @@ class _Follower:
         places, began = self.outstanding.merge(moved, began)
         names = {place: self.moves.name(place) for place in places}
         try:
-            summary = self._run(places)
+            summary, is_tried_again = self._run(places)
             self.moves.follow(_stored(self.configuration))
-            is_tried_again = self._is_tried_again(summary)
         except CodelakeError as error:
             again = self.outstanding.fail(places, began)
             reason = make_visible(str(error))
@@ -120,23 +119,12 @@ class _Follower:
             self.outstanding.clear()
         self.tell(_event("updated", repositories=named, **facts))
 
-    def _run(self, places: Paths) -> Summary:
+    def _run(self, places: Paths) -> tuple[Summary, bool]:
         try:
             return run_update(self.configuration, places)
         except BusyError as busy:
             self.tell(_event("waiting", reason=str(busy)))
             return run_update(self.configuration, places, wait_seconds=_UNTIL_FREE)
-
-    def _is_tried_again(self, summary: Summary) -> bool:
-        """Say whether time may heal it: a stage or the embedder failed, and no one repository.
-
-        A broken repository is tried when something in it moves, and what reached a limit of
-        dollars spends no more by itself.
-        """
-        is_limited = self.configuration.load().embedding.max_cost > 0
-        if is_limited and summary.usage["cost_usd"]:
-            return False
-        return any(not failure["repository"] for failure in summary.failed)
 
 
 def _event(name: str, **facts: object) -> Event:

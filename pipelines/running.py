@@ -22,6 +22,7 @@ from pipelines.instance import WRITER_TAG, open_instance, open_passing_instance,
 from pipelines.recording import NightRecord, plot_night
 from pipelines.summarizing import (
     is_interrupted,
+    may_heal,
     recorded_metadata,
     stage_folder,
     summarize,
@@ -63,7 +64,7 @@ def run_index(
 
 def run_update(
     configuration: Configuration, places: Collection[str] = (), *, wait_seconds: float = 0.0
-) -> Summary:
+) -> tuple[Summary, bool]:
     """Take the repositories in ``places`` through the stages of a night, between two nights.
 
     Dagster keeps no record of it: there may be thousands a day. Searches see its outcome as the
@@ -73,6 +74,9 @@ def run_update(
         configuration: the settings.
         places: where the repositories lie, as their ``source`` says; empty for all.
         wait_seconds: how long to wait for another process that writes.
+
+    Returns:
+        What it did, and whether time may heal what failed.
 
     Raises:
         BusyError: another process writes.
@@ -100,7 +104,7 @@ def run_update(
             raise KeyboardInterrupt
         summary = summarize(result.all_events, store, stage_folder(part))
         summary.seconds = time_stages(instance, result.run_id)
-        return summary
+        return summary, may_heal(result.all_events)
 
 
 def _run_aside(configuration: Configuration, log_level: str) -> Summary:

@@ -128,6 +128,18 @@ def stage_failures(events: Events) -> list[dict[str, str]]:
     return [_failure(f"the run failed: {_first_cause(event)[1] or 'unknown'}") for event in ends]
 
 
+def may_heal(events: Events) -> bool:
+    """Say whether the same run may do later what this one could not.
+
+    Not where only a repository or a text failed, which fail again until something is changed, nor
+    where all that may be spent was: the next run would spend as much.
+    """
+    embedded = recorded_metadata(events).get("embeddings", {})
+    if embedded.get("is_spent"):
+        return False
+    return bool(embedded.get("stopped") or stage_failures(events) or _broken_promises(events))
+
+
 def _broken_promises(events: Events) -> list[dict[str, str]]:
     """Return what the checks of the stored tables found; the others tell what is told already."""
     return [

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from nights import commit, git, night, rows
+from embedding_server import EmbeddingServer
+from nights import commit, configured, git, night, rows
 from watching import Lines, Watch, watching
 
 from codelake.errors import UsageError
@@ -17,7 +18,7 @@ from codelake.repositories import Repository
 from codelake.search import Filters
 from codelake.settings import Settings, build_settings
 from pipelines.commands.watch import _write_line
-from pipelines.live import follow
+from pipelines.live import _Follower, follow
 from pipelines.outstanding import Outstanding
 from resources.configuration import Configuration
 from resources.moves import Moves, gather
@@ -169,6 +170,48 @@ def test_an_update_that_failed_is_tried_again_without_an_event(tmp_path: Path) -
         assert "retry_seconds" not in event
         assert event["delay"] >= 2
     assert _names(store, "b.py") == ["later"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "script", "reason", "is_tried_again"),
+    [
+        (1e-9, [], "the embedder stopped: stopped before embedding.max_cost", False),
+        (1.0, ["ok", "ok", "401"], "the embedder stopped: openai refuses every request", True),
+        (0.0, ["ok", "400", "ok"], "has no vector: refused: HTTP 400", False),
+    ],
+    ids=["limit", "embedder", "text"],
+)
+def test_what_time_may_heal_is_tried_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: float,
+    script: list[str],
+    reason: str,
+    *,
+    is_tried_again: bool,
+) -> None:
+    """And neither what an update has no more money for, nor one text."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test-0123456789")
+    commit(tmp_path / "app", {"a.py": _ONE})
+    told: list[dict[str, object]] = []
+    with EmbeddingServer(script=script, most_texts=1) as server:
+        configuration = configured(
+            tmp_path / "store",
+            tmp_path / "app",
+            embedding__embedder="openai",
+            embedding__base_url=server.url,
+            embedding__dimensions=256,
+            embedding__max_cost=limit,
+        )
+        outstanding = Outstanding(_Clock())
+        moves = Moves(configuration.load())
+        follower = _Follower(configuration, moves, outstanding, told.append)
+        follower.update(frozenset(), 0.0)
+    (updated,) = told
+    assert reason in str(updated["failed"])
+    assert (updated.get("retry_seconds"), outstanding.merge(frozenset("/b"), 0.0)[0]) == (
+        (2, frozenset()) if is_tried_again else (None, frozenset("/b"))
+    )
 
 
 def test_the_mcp_server_keeps_its_index_current(tmp_path: Path) -> None:

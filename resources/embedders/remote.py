@@ -77,8 +77,8 @@ class RemoteEmbedder:
         """Embed texts as they come, several requests at once.
 
         Raises:
-            EmbeddingError: the service cannot be used or ``max_cost`` is reached; parts that were
-                yielded before are good.
+            BudgetError: ``max_cost`` is reached; parts that were yielded before are good.
+            EmbeddingError: the service cannot be used; the same holds.
         """
         stream = iter(texts)
         first = list(islice(stream, 1))

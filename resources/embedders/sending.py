@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codelake.embedding import Embedded, Part, Usage, unit_vectors
-from codelake.errors import EmbeddingError
+from codelake.errors import BudgetError, EmbeddingError
 from resources.embedders.pacing import (
     ATTEMPTS,
     LONGEST_ASKED_WAIT,
@@ -194,11 +194,12 @@ class Sending:
             return
         self._again.appendleft(request)
         service = self._service
-        self._stop(
+        message = (
             f"stopped before embedding.max_cost = ${service.max_cost:g}: "
             f"${service.usage.cost:.4g} spent, and what it bought is kept; "
             "raise the limit and run again for the rest"
         )
+        self._stop(BudgetError(message))
 
     def _next(self, now: float) -> Request | None:
         for _ in range(len(self._again)):
@@ -246,10 +247,11 @@ class Sending:
         """Yield the good vectors of an answer and see to the others."""
         dimension = self._dimension or vectors[0].size
         if len(vectors) > 1 and all(vector.size != dimension for vector in vectors):
-            self._stop(
+            message = (
                 f"{self._service.provider.name} gives vectors of {vectors[0].size} numbers instead "
                 f"of {dimension}; check embedding.model and embedding.dimensions"
             )
+            self._stop(EmbeddingError(message))
         checked = unit_vectors(vectors, dimension)
         may_ask = request.attempts < VECTOR_ATTEMPTS
         again = [row for row in checked.failures if may_ask and vectors[row].size == dimension]
@@ -276,7 +278,8 @@ class Sending:
 
     def _failed(self, request: Request, error: ProviderError) -> Iterator[Part]:
         if is_fatal(error):
-            self._stop(f"{self._service.provider.name} refuses every request: {_said(error)}")
+            message = f"{self._service.provider.name} refuses every request: {_said(error)}"
+            self._stop(EmbeddingError(message))
         elif not is_transient(error):
             yield from self._refused(request, error)
         elif request.attempts < self._attempts and (
@@ -288,7 +291,8 @@ class Sending:
         else:
             self._lost += 1
             if self._lost >= LOST_REQUESTS:
-                self._stop(f"{self._service.provider.name} does not answer: {_said(error)}")
+                message = f"{self._service.provider.name} does not answer: {_said(error)}"
+                self._stop(EmbeddingError(message))
             yield from self._give_up(request, f"{_said(error)}, {request.attempts} attempts")
 
     def _refused(self, request: Request, error: ProviderError) -> Iterator[Part]:
@@ -325,8 +329,8 @@ class Sending:
         self._service.usage.truncated += len(cut)
         return Part([text.position for text in texts], replace(answer, truncated=cut))
 
-    def _stop(self, message: str) -> None:
-        self._end = self._end or EmbeddingError(message)
+    def _stop(self, error: EmbeddingError) -> None:
+        self._end = self._end or error
 
 
 def _said(error: ProviderError) -> str:
