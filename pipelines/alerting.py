@@ -1,7 +1,7 @@
 """Tell a person that a night is red, that a check failed, or that there was no night.
 
 What a webhook does not take is sent again by later ticks of the sensor, until it is taken or has
-been tried for a day.
+been tried for a day; what it refuses for what it is only a few times, since others wait behind it.
 """
 
 import json
@@ -18,7 +18,7 @@ from codelake.errors import AlertError
 from pipelines.instance import WRITER_TAG
 from pipelines.summarizing import stage_failures
 from pipelines.telling import STALE, as_code, describe_night, is_stale
-from pipelines.webhook import VARIABLE, post_alert
+from pipelines.webhook import VARIABLE, RefusedAlertError, post_alert
 from resources.logs import log_stage
 from resources.nights import find_night, read_nights
 
@@ -31,6 +31,7 @@ _SETTLED: Final = timedelta(minutes=1)  # `codelake index` writes its record aft
 _PAUSE: Final = timedelta(minutes=1)  # after the first try, doubled after each
 _LONGEST: Final = timedelta(hours=1)  # pause
 _TRIES: Final = 30  # with these pauses a day
+_REFUSALS: Final = 3  # tries of what is refused itself: the others wait for seven minutes, no day
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +141,9 @@ def _send(
         post_alert(address, message)
     except AlertError as error:
         failed = seen.after_failure(now)
-        told = f"run {message['run_id']} was not told, try {failed.tries} of {_TRIES}: {error}"
-        if failed.tries < _TRIES:
+        most = _REFUSALS if isinstance(error, RefusedAlertError) else _TRIES
+        told = f"run {message['run_id']} was not told, try {failed.tries} of {most}: {error}"
+        if failed.tries < most:
             log_stage(WARNING, "alerts", told)
             return _result(failed, told)
         log_stage(ERROR, "alerts", f"{told}; it is given up")

@@ -18,6 +18,8 @@ _LONG_AGO: Final = timedelta(days=2)
 _SOON: Final = timedelta(hours=2)
 _RUN: Final = "the run"  # where something failed that is in no repository
 _NAMED: Final = 5  # failures in the text of an alert and of one place; the record has all of them
+_SENT: Final = 20  # failures that an alert has beside its text: chats refuse what is very long
+_LONGEST: Final = 800  # characters of one of them: five texts without a vector and why
 
 
 class Line(NamedTuple):
@@ -69,15 +71,19 @@ def describe_night(night: Night) -> dict[str, Any] | None:
         "run_id": night.run_id,
         "outcome": night.outcome,
         "began": night.began,
-        "failures": failures,
+        "failures": {p[-_LONGEST:]: _short(r) for p, r in list(failures.items())[:_SENT]},
         "checks": broken,
     }
 
 
 def as_code(text: str) -> str:
-    """Return one line in which no chat finds a link, an image or somebody to call."""
-    line = " ".join(text.split()).replace("`", "'")
+    """Return one short line in which no chat finds a link, an image or somebody to call."""
+    line = _short(" ".join(text.split())).replace("`", "'")
     return f"`{escape(line, quote=False)}`"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def failures_by_place(night: Night) -> dict[str, str]:

@@ -14,23 +14,30 @@ VARIABLE: Final = "CODELAKE_ALERT_URL"
 """The environment variable with the address of the webhook."""
 
 _SECONDS: Final = 10.0  # for an answer
-_REFUSED: Final = 300  # status from which on it was not taken
+_NOT_TAKEN: Final = 300  # status from which on it was not taken
+_REFUSED: Final = (400, 413, 422)  # statuses of a message that is wrong or too large
+
+
+class RefusedAlertError(AlertError):
+    """A webhook does not take this alert and may take another; it hardly helps to wait."""
 
 
 def post_alert(address: str, message: Mapping[str, Any]) -> None:
     """Send ``message`` as JSON, once; redirects are not followed.
 
     Raises:
-        AlertError: it is not taken. The error does not tell the address.
+        RefusedAlertError: this message is not taken.
+        AlertError: none is. The error does not tell the address.
     """
-    problem = ""
+    problem, kind = "", AlertError
     try:
         answer = requests.post(address, json=message, timeout=_SECONDS, allow_redirects=False)
-        if answer.status_code >= _REFUSED:
+        if answer.status_code >= _NOT_TAKEN:
             problem = f"answered {answer.status_code}"
+            kind = RefusedAlertError if answer.status_code in _REFUSED else AlertError
     except requests.RequestException as error:
         problem = f"cannot be reached ({type(error).__name__})"
     if problem:
         # Outside of the handler: a chained error would tell the address.
         reason = f"the webhook of {VARIABLE} {problem}; check the address and the service behind it"
-        raise AlertError(reason)
+        raise kind(reason)

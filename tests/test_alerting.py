@@ -141,6 +141,20 @@ def test_an_alert_that_nobody_takes_is_given_up(
     assert _tell(store, f"http:///{_SECRET}", cursor, hours)[0] == "nothing to tell"
 
 
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_an_alert_that_is_refused_itself_does_not_hold_up_the_next(
+    store: Path, status: int
+) -> None:
+    said, cursor = "", _FROM_THE_FIRST
+    with _hook(503, status, status) as (address, got):
+        for hours in (1, 2, 3):
+            said, cursor = _tell(store, address, cursor, hours)
+        assert f"try 3 of 3: the webhook of CODELAKE_ALERT_URL answered {status}; " in said
+        assert said.endswith("it is given up")
+        assert _tell(store, address, cursor, 4)[0] == "nothing to tell"
+    assert len(got) == 3
+
+
 def test_runs_of_others_and_of_before_are_not_told(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

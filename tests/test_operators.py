@@ -173,6 +173,17 @@ def test_what_failed_in_no_repository_is_told_together() -> None:
     assert failures_by_place(night) == {"the run": f"{told}; and 2 more"}
 
 
+def test_an_alert_stays_short_whatever_failed() -> None:
+    failed = [{"repository": "r" * 900, "path": f"{n}", "reason": "x" * 9000} for n in range(5)]
+    failed += [{"repository": f"r{n}", "path": "", "reason": "y" * 9000} for n in range(2000)]
+    night = Night("abc", "nightly", _DAY, _DAY, "partial", {"failed": failed})
+    message = describe_night(night) or {}
+    assert len(json.dumps(message)) < 28_000
+    assert len(message["failures"]) == 20
+    assert message["failures"]["r9"] == "y" * 799 + "…"
+    assert message["text"].endswith("\nand 2000 more")
+
+
 def test_the_last_night_is_one_screen(store: Path) -> None:
     screen = _run("status", "--store", str(store))
     assert screen.count("\n") <= 24
