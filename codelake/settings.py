@@ -169,7 +169,7 @@ class SearchSettings(Section):
     reranking: RerankingSettings = RerankingSettings()
     results: int = Field(10, gt=0, le=1000, description="hits of an answer")
     dense_weight: float = Field(
-        0.6,
+        0.5,
         ge=0,
         le=1,
         description="share of the vector score in hybrid; the rest is words; `static` takes 0.45 "

@@ -373,4 +373,4 @@ def test_an_embedder_may_have_a_weight_of_its_own_that_settings_overrule(
     assert own == scores(Certain(64), changed), "a change sets nothing else"
     default = scores(EMBEDDER, SearchSettings())
     assert own != default
-    assert default == scores(Certain(64), SearchSettings(dense_weight=0.6))
+    assert default == scores(Certain(64), SearchSettings(dense_weight=0.5))
