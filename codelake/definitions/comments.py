@@ -23,10 +23,9 @@ _DIRECTIVE: Final = re.compile(
 _STARS: Final = re.compile(r"\n[^\S\n]*\** ?")
 _STARRED: Final = re.compile(r"[^\n]*\n[^\S\n]*\*")
 _FLUSH: Final = re.compile(r"\n\S")
-_DOCSTRING: Final = re.compile(
-    rb'[rRuU]{0,2}(?:"""(.*?)"""|\'\'\'(.*?)\'\'\'|"([^"\\\n]*)"|\'([^\'\\\n]*)\')', re.DOTALL
-)
+_DOCSTRING_START: Final = re.compile(rb"[rRuU]{0,2}(\"\"\"|'''|[\"'])")
 _STRING_START: Final = re.compile(r"^(?:[a-zA-Z]{0,2}|~[sS])[\"'`]+")
+_NEWLINE: Final = ord("\n")
 # How far is looked back, so that a file on one line costs no square of its length.
 _LINE_BYTES: Final = 4096
 _COMMENT_BYTES: Final = 65_536
@@ -36,11 +35,15 @@ _BANNER_BYTES: Final = 4096  # a licence banner stands at the top
 
 def find_docstring(text: bytes, body_start: int) -> str:
     """Return the string literal that opens a body, without quotes and indentation."""
-    found = _DOCSTRING.match(text, body_start)
+    found = _DOCSTRING_START.match(text, body_start)
     if found is None:
         return ""
-    lines = found[found.lastindex or 0].decode("utf-8", "replace").split("\n")
-    return _dedent(lines)
+    quotes, start = found[1], found.end()
+    end = text.find(quotes, start)
+    literal = text[start : max(end, start)]
+    if len(quotes) == 1 and (b"\n" in literal or b"\\" in literal):
+        return ""
+    return _dedent(literal.decode("utf-8", "replace").split("\n"))
 
 
 def clean_string(literal: str) -> str:
@@ -62,7 +65,7 @@ def find_doc(text: bytes, start: int, rules: Rules) -> str:
         if not before.rstrip().endswith(rules.comment_ends):
             return ""
         end = start
-    if end <= 0:
+    if end <= 0 or text[end - 1] == _NEWLINE:
         return ""
     low = end - _LINE_BYTES if end > _LINE_BYTES else 0
     previous = text[text.rfind(b"\n", low, end) + 1 or low : end].strip()

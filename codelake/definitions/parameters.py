@@ -24,7 +24,7 @@ _LAST_WORD: Final = re.compile(r"(\$?\w+)\s*((?:\[[^\]]*\]\s*)*)$")
 _TYPE_WORDS: Final = frozenset(["struct", "enum", "union", "const", "unsigned", "signed"])
 _FUNCTION_POINTER: Final = re.compile(r"\(\s*[*^&]\s*(\w+)\s*\)")
 _AMBIGUOUS: Final = re.compile(r"[\"'`]|[-=]>|<<|>=")  # where counting brackets misleads
-_MARKS: Final = frozenset("*/.")  # without these no parameter says anything of its neighbours
+_MARKS: Final = frozenset("*/")  # with these, or ..., a parameter says something of others
 _NESTED: Final = frozenset("([{<\"'`")
 _GROUP: Final = re.compile(r"[{\[].*[}\]]", re.DOTALL).fullmatch
 _quote: Final = json.encoder.encode_basestring
@@ -55,7 +55,9 @@ def parse_parameters(raw: str, style: str) -> str:
     parts = split_list(text)
     if style == "type name":  # Dart's optional ones: `int id, {bool strict = false}`
         parts = [p for part in parts for p in (split_list(part[1:-1]) if _GROUP(part) else [part])]
-    if style == "type name" or (style == "name:type" and _MARKS.isdisjoint(text)):
+    if style == "type name" or (
+        style == "name:type" and _MARKS.isdisjoint(text) and "..." not in text
+    ):
         return "[" + ",".join(filter(None, [_encoded(part, style) for part in parts])) + "]"
     return "[" + ",".join(map(_encode, _read(parts, style))) + "]"
 
