@@ -17,7 +17,7 @@ from bench.figures import Figure
 from bench.pipeline import index
 from bench.trees import Source, write_repositories
 
-_MEGABYTES: Final = 1.5  # of code: a minute and a half of the default model
+_MEGABYTES: Final = 6  # of code: a minute of the default model
 _MEMORY: Final = 200 * 2**20  # bytes of a node's object store
 _STAGES: Final = {
     "parse": ("syntax",),
