@@ -29,6 +29,12 @@ _CASES = [
     ("index . --embedder openai", 1, "embedding", "OPENAI_API_KEY"),
 ]
 
+# Ends in Ctrl-C instead of `codelake languages`.
+_INTERRUPTED = """
+import signal
+from pipelines.commands.languages import languages
+languages.callback = lambda **_: signal.raise_signal(signal.SIGINT)
+"""
 
 Ended = tuple[int | str | None, str, str]
 
@@ -101,11 +107,17 @@ def test_index_has_its_keys_beside_an_error_of_a_run_alone(end: Callable[[str], 
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize(("words", "code", "told"), [(c[0], c[1], c[3]) for c in _CASES[1:3]])
+@pytest.mark.parametrize(
+    ("before", "words", "code", "told"),
+    [
+        *(("", words, code, told) for words, code, _, told in _CASES[1:3]),
+        (_INTERRUPTED, "languages", 130, "interrupted; what was stored is kept"),
+    ],
+)
 def test_status_and_line_stay_where_the_document_cannot_go(
-    tmp_path: Path, words: str, code: int, told: str, unbuffered: str
+    tmp_path: Path, before: str, words: str, code: int, told: str, unbuffered: str
 ) -> None:
-    program = "from pipelines.command_line import main; main()"
+    program = f"{before}from pipelines.command_line import main; main()"
     root = str(Path(__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": root, "PYTHONUNBUFFERED": unbuffered}
 
