@@ -60,5 +60,6 @@ def _from(folder: Path, path: str) -> str:
 
 
 def _source_from(folder: Path, word: str) -> str:
-    is_whole = word.startswith("file://") or is_url(word, str(folder))
+    # An empty word stays one, that it can be refused and is not the file's folder.
+    is_whole = not word or word.startswith("file://") or is_url(word, str(folder))
     return word if is_whole else _from(folder, word)

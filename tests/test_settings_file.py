@@ -50,3 +50,9 @@ def test_a_folder_beside_the_file_is_no_address(
     (tmp_path / "etc" / "codelake.toml").write_text("sources.paths = ['team:app', 'host:app']\n")
     monkeypatch.chdir(tmp_path)
     assert load_settings("etc/codelake.toml", {}).sources.paths == ("etc/team:app", "host:app")
+
+
+def test_an_empty_source_stays_empty(tmp_path: Path) -> None:
+    place = tmp_path / "codelake.toml"
+    place.write_text("sources.paths = ['']\n")
+    assert load_settings(str(place), {}).sources.paths == ("",)
