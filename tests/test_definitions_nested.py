@@ -22,9 +22,9 @@ _PIECES = (
 )
 
 
-def _names(text: str) -> list[str]:
-    tree = tree_sitter.Parser(grammar("javascript")).parse(text.encode())
-    return [f.qualified_name for f in find_definitions(tree.root_node, text.encode(), "javascript")]
+def _names(text: str, language: str = "javascript") -> list[str]:
+    tree = tree_sitter.Parser(grammar(language)).parse(text.encode())
+    return [f.qualified_name for f in find_definitions(tree.root_node, text.encode(), language)]
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=8), st.integers(0, 400))
@@ -49,3 +49,13 @@ def test_many_deep_definitions_are_all_found() -> None:
     inner = "".join(f"function a{number}(){{}}" for number in range(count))
     text = f"function f(){{{'{' * depth}{inner}{'}' * depth}{' ' * 30_000}}}"
     assert _names(text) == ["f", *(f"f.a{number}" for number in range(count))]
+
+
+@pytest.mark.parametrize(
+    "inner",
+    ["g() { :; }", "g(){ :; }", "g() ( : )", "g()\n{ :; }", "g () { :; }", "function g { :; }"],
+)
+def test_a_function_in_a_shell_function_is_found_however_it_is_written(inner: str) -> None:
+    for padding in ("", "echo a; " * 100):
+        text = f"f() {{ a=(); echo 'h() {{'; {inner}; {padding}}}"
+        assert _names(text, "bash") == ["f", "f.g"]

@@ -182,7 +182,8 @@ class Search:
         for marker in self._markers:
             at = text.find(marker, start, end)
             while at >= 0:
-                if text[at - 1] in _BEFORE_KEYWORD and nested.match(text, at):
+                is_apart = text[at - 1] in _BEFORE_KEYWORD or not marker[:1].isalpha()
+                if is_apart and nested.match(text, at):
                     keywords.append(at)
                 at = text.find(marker, at + 1, end)
         if keywords:
