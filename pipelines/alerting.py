@@ -31,7 +31,7 @@ _SETTLED: Final = timedelta(minutes=1)  # `codelake index` writes its record aft
 _PAUSE: Final = timedelta(minutes=1)  # after the first try, doubled after each
 _LONGEST: Final = timedelta(hours=1)  # pause
 _TRIES: Final = 30  # with these pauses a day
-_REFUSALS: Final = 3  # tries of what is refused itself: the others wait for seven minutes, no day
+_REFUSALS: Final = 3  # of the alert itself: the others wait three minutes for it and not a day
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,13 @@ class Cursor:
         after: number of the last end of a run that needs no more telling.
         tries: times that the one after it was sent and not taken.
         due: when it is sent again, as a Unix time.
+        refusals: how many of the tries were refused for what is in it.
     """
 
     after: int
     tries: int = 0
     due: float = 0.0
+    refusals: int = 0
 
     @classmethod
     def read(cls, text: str | None) -> Self | None:
@@ -56,10 +58,17 @@ class Cursor:
         except (ValueError, TypeError):
             return None
 
-    def after_failure(self, now: datetime) -> Self:
-        """Return the cursor after one more try that failed."""
-        pause = min(_PAUSE * 2**self.tries, _LONGEST)
-        return type(self)(self.after, self.tries + 1, (now + pause).timestamp())
+    def after_failure(self, now: datetime, *, is_refused: bool) -> Self:
+        """Return the cursor after one more try that failed; refusals have pauses of their own."""
+        count = self.refusals if is_refused else self.tries
+        due = now + min(_PAUSE * 2**count, _LONGEST)
+        refusals = self.refusals + is_refused
+        return type(self)(self.after, self.tries + 1, due.timestamp(), refusals)
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it was tried often enough."""
+        return self.tries >= _TRIES or self.refusals >= _REFUSALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +149,12 @@ def _send(
     try:
         post_alert(address, message)
     except AlertError as error:
-        failed = seen.after_failure(now)
-        most = _REFUSALS if isinstance(error, RefusedAlertError) else _TRIES
-        told = f"run {message['run_id']} was not told, try {failed.tries} of {most}: {error}"
-        if failed.tries < most:
+        is_refused = isinstance(error, RefusedAlertError)
+        failed = seen.after_failure(now, is_refused=is_refused)
+        tried = f"try {failed.tries} of {_TRIES}"
+        tried = f"refusal {failed.refusals} of {_REFUSALS}" if is_refused else tried
+        told = f"run {message['run_id']} was not told, {tried}: {error}"
+        if not failed.is_given_up:
             log_stage(WARNING, "alerts", told)
             return _result(failed, told)
         log_stage(ERROR, "alerts", f"{told}; it is given up")

@@ -16,7 +16,7 @@ import pytest
 from nights import commit, configured, night
 
 from codelake.errors import AlertError
-from pipelines.alerting import Ending, RunAlerts, alert_of_staleness
+from pipelines.alerting import Cursor, Ending, RunAlerts, alert_of_staleness
 from pipelines.definitions import alert_on_checks, alert_on_failure, defs
 from pipelines.instance import WRITER_TAG, open_instance, open_passing_instance
 from pipelines.webhook import post_alert
@@ -146,13 +146,25 @@ def test_an_alert_that_is_refused_itself_does_not_hold_up_the_next(
     store: Path, status: int
 ) -> None:
     said, cursor = "", _FROM_THE_FIRST
-    with _hook(503, status, status) as (address, got):
-        for hours in (1, 2, 3):
-            said, cursor = _tell(store, address, cursor, hours)
-        assert f"try 3 of 3: the webhook of CODELAKE_ALERT_URL answered {status}; " in said
+    with _hook(503, 503, status, status, status) as (address, got):
+        # After an outage as well it is refused three times, one minute and two after another.
+        for minutes, tried in (
+            (60, "try 1 of 30"),
+            (90, "try 2 of 30"),
+            (120, "refusal 1 of 3"),
+            (121.5, "refusal 2 of 3"),
+            (124, "refusal 3 of 3"),
+        ):
+            assert "given up" not in said
+            said, cursor = _tell(store, address, cursor, minutes / 60)
+            assert f"was not told, {tried}: the webhook of CODELAKE_ALERT_URL answered" in said
         assert said.endswith("it is given up")
         assert _tell(store, address, cursor, 4)[0] == "nothing to tell"
-    assert len(got) == 3
+    assert len(got) == 5
+
+
+def test_how_far_a_sensor_of_before_came_is_kept() -> None:
+    assert Cursor.read('{"after": 7, "tries": 2, "due": 3.0}') == Cursor(7, 2, 3.0)
 
 
 def test_runs_of_others_and_of_before_are_not_told(
