@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from html import escape
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from codelake.paths import display_path
@@ -71,9 +72,17 @@ def describe_night(night: Night) -> dict[str, Any] | None:
         "run_id": night.run_id,
         "outcome": night.outcome,
         "began": night.began,
-        "failures": {p[-_LONGEST:]: _short(r) for p, r in list(failures.items())[:_SENT]},
+        "failures": dict(_listed(failures)),
         "checks": broken,
     }
+
+
+def _listed(failures: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the first with short names; long ones may end alike, so they are numbered."""
+    for number, (place, reason) in enumerate(islice(failures.items(), _SENT), start=1):
+        head = f"{number}…"
+        is_long = len(place) > _LONGEST
+        yield head + place[len(head) - _LONGEST :] if is_long else place, _short(reason)
 
 
 def as_code(text: str) -> str:

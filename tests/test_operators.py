@@ -174,12 +174,14 @@ def test_what_failed_in_no_repository_is_told_together() -> None:
 
 
 def test_an_alert_stays_short_whatever_failed() -> None:
-    failed = [{"repository": "r" * 900, "path": f"{n}", "reason": "x" * 9000} for n in range(5)]
+    failed = [{"repository": "r" * 900, "path": f"{n}", "reason": "x" * 9000} for n in range(3)]
+    failed += [{"repository": a + "q" * 900, "path": "", "reason": a} for a in "ab"]
     failed += [{"repository": f"r{n}", "path": "", "reason": "y" * 9000} for n in range(2000)]
     night = Night("abc", "nightly", _DAY, _DAY, "partial", {"failed": failed})
     message = describe_night(night) or {}
     assert len(json.dumps(message)) < 28_000
     assert len(message["failures"]) == 20
+    assert [*message["failures"].items()][3:5] == [("4…" + "q" * 798, "a"), ("5…" + "q" * 798, "b")]
     assert message["failures"]["r9"] == "y" * 799 + "…"
     assert message["text"].endswith("\nand 2000 more")
 
