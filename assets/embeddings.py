@@ -66,6 +66,7 @@ def embeddings(configuration: Configuration) -> dg.MaterializeResult[None]:
             "tokens": usage.tokens,
             "requests": usage.requests,
             "retries": usage.retries,
+            "lost": usage.lost,
             "truncated": usage.truncated,
             "truncated_texts": dg.MetadataValue.json(cut),
             "cost_usd": usage.cost,

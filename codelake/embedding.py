@@ -59,6 +59,7 @@ class Usage:
         tokens: tokens the model read, as the provider counts them if it says so.
         requests: requests sent, retries included.
         retries: requests that were sent again after a fault.
+        lost: texts given up after faults that pass; a later run may get their vectors.
         truncated: texts that were longer than the model reads.
         cost: US dollars by the price list of docs/embedders.md.
     """
@@ -67,6 +68,7 @@ class Usage:
     tokens: int = 0
     requests: int = 0
     retries: int = 0
+    lost: int = 0
     truncated: int = 0
     cost: float = 0.0
 

@@ -131,13 +131,14 @@ def stage_failures(events: Events) -> list[dict[str, str]]:
 def may_heal(events: Events) -> bool:
     """Say whether the same run may do later what this one could not.
 
-    Not where only a repository or a text failed, which fail again until something is changed, nor
-    where all that may be spent was: the next run would spend as much.
+    Not where only a repository failed or a text was refused, which fail again until something is
+    changed, nor where all that may be spent was: the next run would spend as much.
     """
     embedded = recorded_metadata(events).get("embeddings", {})
     if embedded.get("is_spent"):
         return False
-    return bool(embedded.get("stopped") or stage_failures(events) or _broken_promises(events))
+    is_unanswered = bool(embedded.get("stopped") or embedded.get("lost"))
+    return is_unanswered or bool(stage_failures(events) or _broken_promises(events))
 
 
 def _broken_promises(events: Events) -> list[dict[str, str]]:

@@ -177,9 +177,10 @@ def test_an_update_that_failed_is_tried_again_without_an_event(tmp_path: Path) -
     [
         (1e-9, [], "the embedder stopped: stopped before embedding.max_cost", False),
         (1.0, ["ok", "ok", "401"], "the embedder stopped: openai refuses every request", True),
+        (0.0, ["ok", "429:1000", "ok"], "has no vector: HTTP 429: ", True),
         (0.0, ["ok", "400", "ok"], "has no vector: refused: HTTP 400", False),
     ],
-    ids=["limit", "embedder", "text"],
+    ids=["limit", "embedder", "request", "text"],
 )
 def test_what_time_may_heal_is_tried_again(
     tmp_path: Path,
@@ -190,7 +191,7 @@ def test_what_time_may_heal_is_tried_again(
     *,
     is_tried_again: bool,
 ) -> None:
-    """And neither what an update has no more money for, nor one text."""
+    """And neither what an update has no more money for, nor a text that is refused."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test-0123456789")
     commit(tmp_path / "app", {"a.py": _ONE})
     told: list[dict[str, object]] = []

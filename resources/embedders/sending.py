@@ -290,6 +290,7 @@ class Sending:
                 self._paused_until = self._service.clock.now() + pause
         else:
             self._lost += 1
+            self._service.usage.lost += len(request.texts)
             if self._lost >= LOST_REQUESTS:
                 message = f"{self._service.provider.name} does not answer: {_said(error)}"
                 self._stop(EmbeddingError(message))
