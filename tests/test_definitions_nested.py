@@ -59,3 +59,14 @@ def test_a_function_in_a_shell_function_is_found_however_it_is_written(inner: st
     for padding in ("", "echo a; " * 100):
         text = f"f() {{ a=(); echo 'h() {{'; {inner}; {padding}}}"
         assert _names(text, "bash") == ["f", "f.g"]
+
+
+def test_definitions_of_growing_depth_are_named_as_deep_as_names_go() -> None:
+    count = 60_000
+    found = _names(f"function f(){{{'function a(){' * count}{'}' * count}}}")
+    assert found == [".".join(["f", *["a"] * depth]) for depth in range(64)]
+
+
+def test_many_keywords_below_many_operators_are_looked_at() -> None:
+    text = f"function f(){{ x = {' + '.join(['(class a {})'] * 4_000)}; class b {{}} }}"
+    assert _names(text) == ["f", "f.b"]

@@ -248,16 +248,16 @@ def _tokens(body: tree_sitter.Node, offsets: list[int]) -> tuple[list[int], int]
     with many keywords costs no square of its size.
     """
     cursor = body.walk()
-    tokens, levels = [], 0
+    tokens, levels, depth = [], 0, 0  # the cursor's own depth is counted anew each time
     for at in offsets:
         while (node := cursor.node) is not None and node.end_byte <= at and cursor.goto_parent():
-            pass
+            depth -= 1
         while cursor.goto_first_child_for_byte(at) is not None:
-            pass
+            depth += 1
         node = cursor.node
         if node is not None and not node.is_named and node.start_byte <= at:
             tokens.append(at)
-            levels += cursor.depth
+            levels += depth
     return tokens, levels
 
 

@@ -11,6 +11,9 @@ from codelake.definitions.record import CONTAINER_KINDS
 from codelake.languages import LANGUAGES, Language, symbol_query
 from codelake.languages.registry import query_source
 
+# Levels below a body that definitions are looked for in: what begins on more than twice as many
+# takes Tree-sitter's queries 20 seconds a megabyte, and code has some hundred.
+_DEEPEST: Final = 40_000
 _ROLE: Final = re.compile(
     r"@((?:definition|rest)\.(\w+)|scope|space|region|block|nested|wrapper|decorator|doc|visibility)\b"
 )
@@ -51,13 +54,15 @@ def rules_for(name: str) -> Rules | None:
     language = LANGUAGES[name]
     shallow = tree_sitter.QueryCursor(query)
     shallow.set_max_start_depth(language.depth)
+    deep = tree_sitter.QueryCursor(query)
+    deep.set_max_start_depth(_DEEPEST)
     roles = [_role(query, index, language) for index in range(query.pattern_count)]
     return Rules(
         language=language,
         kinds=tuple(kind for kind, _ in roles),
         roles=tuple(role for _, role in roles),
         shallow=shallow,
-        deep=tree_sitter.QueryCursor(query),
+        deep=deep,
         searched=(CONTAINER_KINDS | {"scope", "space"}) - set(language.closed),
         markers=tuple(marker.encode() for marker in language.markers),
         nested=re.compile(language.nested.encode()),
