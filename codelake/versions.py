@@ -6,7 +6,7 @@ from codelake.schemas import CHUNKS, SYMBOLS
 from codelake.settings import Settings, fingerprint
 
 # Raise a number when the same file would give other rows.
-CHUNKER_VERSION: Final = 2
+CHUNKER_VERSION: Final = 3
 SYMBOLS_VERSION: Final = 3
 CLASSIFICATION_VERSION: Final = 2
 MASKING_VERSION: Final = 3

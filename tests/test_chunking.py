@@ -200,3 +200,15 @@ def test_deep_and_wide_trees_are_cut(language: str, text: bytes) -> None:
 @given(text=texts, language=st.sampled_from(LANGUAGES))
 def test_same_text_same_chunks(text: str, language: str) -> None:
     assert chunk(text.encode(), language) == chunk(text.encode(), language)
+
+
+@pytest.mark.parametrize(
+    ("token", "language"), [("}", "javascript"), ("end\n", "ruby"), (") ", "python"), ("};", "cpp")]
+)
+def test_thousands_of_closing_tokens_are_cut_into_full_pieces(token: str, language: str) -> None:
+    text = (token * 20_000).encode()
+    chunks = chunk(text, language)
+    size = len(token.strip()) * 20_000
+    assert sum(part.nws for part in chunks) == size
+    assert max(part.nws for part in chunks) <= 1200
+    assert len(chunks) < 2 * size / 1200

@@ -169,7 +169,9 @@ class CastCutter:
     def _break(self, level: _Level, unit: _Unit, *, is_top: bool) -> None:
         """Emit what cannot be opened: a leaf, or a node that only fits without its comments."""
         end = unit.own
-        if unit.own_size > self._budget or self._can_keep_lead(level, unit):
+        # Closing tokens of this size close nothing: one piece of them after the other.
+        tail_size = self._source.measure.nws(unit.own_end, unit.end)
+        if max(unit.own_size, tail_size) > self._budget or self._can_keep_lead(level, unit):
             end = unit.end
         elif level.start == unit.own:
             self._emit(level, unit.own_end, None, is_top=is_top)
