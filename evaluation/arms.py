@@ -96,7 +96,8 @@ def parse_arms(
     A chunker without a size of its own is taken at each budget, unless it knows no limit.
 
     Raises:
-        UsageError: an unknown chunker or header, or a specification that cannot be read.
+        UsageError: an unknown chunker or header, none at all, a specification that cannot be read,
+            or a size that leaves no room.
     """
     arms = []
     for specification in chunkers:
@@ -105,18 +106,30 @@ def parse_arms(
             names = ", ".join(VARIANTS)
             message = f"unknown chunker {specification!r}; choose from {names}, as in cast:1200"
             raise UsageError(message)
-        name, size = match["name"], match["size"]
-        sizes = [int(size)] if size else [0] if name in _UNSIZED else list(budgets)
         arms += [
-            Arm(name, value, int(match["overlap"] or 0), header)
-            for value in sizes
+            Arm(match["name"], value, int(match["overlap"] or 0), header)
+            for value in _sizes(match, budgets)
             for header in headers
         ]
     wrong = [header for header in headers if header not in HEADERS]
     if wrong:
         message = f"unknown header {wrong[0]!r}; choose from {', '.join(HEADERS)}"
         raise UsageError(message)
+    if not arms:
+        message = f"no {'chunker' if headers else 'header'} is named; name one or more"
+        raise UsageError(message)
     return list(dict.fromkeys(arms))
+
+
+def _sizes(match: re.Match[str], budgets: Sequence[int]) -> list[int]:
+    if not match["size"] and match["name"] in _UNSIZED:
+        return [0]
+    sizes = [int(match["size"])] if match["size"] else list(budgets)
+    overlap = int(match["overlap"] or 0)
+    if min(sizes, default=0) <= overlap:
+        message = f"chunker {match[0]!r} needs a size above {overlap}, as in cast:1200"
+        raise UsageError(message)
+    return sizes
 
 
 class Cutter:

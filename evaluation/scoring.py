@@ -51,8 +51,11 @@ def parse_retrievals(specifications: Sequence[str]) -> list[Retrieval]:
     """Return the retrievals of ``bm25``, ``dense``, ``hybrid`` or ``hybrid:0.5``.
 
     Raises:
-        UsageError: another name, or a weight that is not between 0 and 1.
+        UsageError: another name, none, or a weight that is not between 0 and 1.
     """
+    if not specifications:
+        message = f"no retrieval is named; choose from {', '.join(MODES)}, hybrid:WEIGHT"
+        raise UsageError(message)
     found = []
     for specification in specifications:
         mode, _, weight = specification.partition(":")

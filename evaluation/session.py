@@ -7,7 +7,7 @@ from typing import Final
 
 from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings
-from evaluation.arms import Arm, parse_arms
+from evaluation.arms import parse_arms
 from evaluation.benchmark import Plan, Results, question_texts, run_benchmark
 from evaluation.report import Report, build_report
 from evaluation.retrieval_sets import find_sets, open_set
@@ -66,6 +66,11 @@ def evaluate(request: Request, progress: Callable[[str], None] = lambda _: None)
         EmbeddingError: an embedder cannot answer; what it embedded before is kept.
     """
     arms = parse_arms(request.chunkers, request.budgets, request.headers)
+    labels = list(dict.fromkeys(arm.label for arm in arms))
+    baseline = request.baseline or labels[0]
+    if baseline not in labels:
+        message = f"the baseline {baseline!r} is not compared; choose from {', '.join(labels)}"
+        raise UsageError(message)
     retrievals = parse_retrievals(request.retrievals)
     names = request.sets or find_sets(request.root)
     if not names:
@@ -86,10 +91,5 @@ def evaluate(request: Request, progress: Callable[[str], None] = lambda _: None)
         vectors = [VectorCache(folder, embedder, progress=count) for embedder in opened]
     results = run_benchmark(Plan(sets, arms, retrievals, vectors, request.cache), progress)
     rows, cuts = results.tables()
-    baseline = request.baseline or _first(arms)
     report = build_report(rows, cuts, baseline, question_texts(sets))
     return Evaluation(results, report, embedded[0])
-
-
-def _first(arms: Sequence[Arm]) -> str:
-    return arms[0].label

@@ -92,11 +92,28 @@ def test_arms_are_read_from_their_labels() -> None:
         (["casst"], ["none"], "choose from cast"),
         (["cast:x"], ["none"], "as in cast:1200"),
         (["cast"], ["title"], "choose from none, scope"),
+        ([], ["none"], "no chunker is named"),
+        (["cast"], [], "no header is named"),
+        (["cast:0"], ["none"], "'cast:0' needs a size above 0"),
+        (["ast:0"], ["none"], "'ast:0' needs a size above 0"),
+        (["fixed:100+200"], ["none"], "'fixed:100.200' needs a size above 200"),
+        (["lines:50+50"], ["none"], "'lines:50.50' needs a size above 50"),
     ],
 )
 def test_unknown_arms_are_explained(chunkers: list[str], headers: list[str], words_: str) -> None:
     with pytest.raises(UsageError, match=words_):
         parse_arms(chunkers, [100], headers)
+
+
+@pytest.mark.parametrize("budgets", [[], [0], [1200, -1]], ids=str)
+def test_a_chunker_without_a_size_needs_budgets_above_nothing(budgets: list[int]) -> None:
+    with pytest.raises(UsageError, match="'cast' needs a size above 0"):
+        parse_arms(["cast"], budgets)
+
+
+def test_at_least_one_retrieval_is_needed() -> None:
+    with pytest.raises(UsageError, match="no retrieval is named; choose from bm25"):
+        parse_retrievals([])
 
 
 @pytest.mark.parametrize("name", ["tfidf", "bm25:1", "hybrid:2", "hybrid:x"])

@@ -11,6 +11,7 @@ import dagster as dg
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 from codelake.errors import UsageError
 from codelake.settings import EmbeddingSettings, SearchSettings
@@ -26,6 +27,7 @@ from evaluation.session import Evaluation, Request, evaluate
 from evaluation.snapshots import Snapshot, SourceFile, write_archive
 from evaluation.statistics import mean
 from evaluation.vectors import VectorCache
+from pipelines.commands.eval import eval as eval_command
 from resources.embedders.hashing import HashEmbedder
 from resources.embedders.minilm import MiniLMEmbedder
 
@@ -275,6 +277,21 @@ def test_command_prints_one_json_document(root: Path, tmp_path: Path) -> None:
     answer = json.loads(done.stdout)
     assert {row["set"] for row in answer["summary"]} == {"tiny@2"}
     assert Path(answer["report"]).is_file()
+
+
+def test_a_baseline_that_is_not_compared_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="baseline 'cast' is not compared; choose from lines:50, "):
+        evaluate(Request(tmp_path, tmp_path, baseline="cast"))
+
+
+@pytest.mark.parametrize(
+    "name", ["--chunkers", "--budgets", "--headers", "--retrieval", "--embedders", "--sets"]
+)
+@pytest.mark.parametrize("value", ["", " ,"])
+def test_an_empty_list_is_wrong_usage(name: str, value: str) -> None:
+    done = CliRunner().invoke(eval_command, [name, value])
+    assert done.exit_code == 2
+    assert "names nothing; name one or more" in " ".join(done.output.split())
 
 
 def test_assets_record_hash_verdict_and_plots(root: Path, tmp_path: Path) -> None:

@@ -14,8 +14,16 @@ _SETS: Final = Path(__file__).parents[3] / "shared" / "data" / "eval"  # beside 
 _CACHE: Final = ".codelake-eval"
 
 
-def _split(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:  # noqa: ARG001 # click's signature
-    return tuple(part.strip() for part in value.split(",") if part.strip())
+def _split(
+    context: click.Context,  # noqa: ARG001 # click's signature
+    parameter: click.Parameter,  # noqa: ARG001 # as above
+    value: str | None,
+) -> tuple[str, ...]:
+    parts = tuple(part.strip() for part in (value or "").split(",") if part.strip())
+    if value is not None and not parts:
+        message = f"{value!r} names nothing; name one or more, or leave it out"
+        raise click.BadParameter(message)
+    return parts
 
 
 def _budgets(context: click.Context, parameter: click.Parameter, value: str) -> tuple[int, ...]:
@@ -31,8 +39,8 @@ def _budgets(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option("--budgets", default="1200,2000", show_default=True, callback=_budgets)
 @click.option("--headers", default="none", show_default=True, callback=_split)
 @click.option("--retrieval", default="bm25", show_default=True, callback=_split)
-@click.option("--embedders", default="", callback=_split, help="Of dense and hybrid retrieval.")
-@click.option("--sets", default="", callback=_split, help="NAME[:GOLD][@SAMPLE]; all if not given.")
+@click.option("--embedders", callback=_split, help="Of dense and hybrid retrieval.")
+@click.option("--sets", callback=_split, help="NAME[:GOLD][@SAMPLE]; all if not given.")
 @click.option("--baseline", default="", help="Chunker to compare with; the first if not given.")
 @click.option("--root", default=str(_SETS), type=click.Path(), help="Folder of the sets.")
 @click.option("--cache", default=_CACHE, show_default=True, type=click.Path())
