@@ -11,16 +11,19 @@ from pathlib import Path
 import pytest
 
 from codelake.errors import CodelakeError, StoreError
-from codelake.schemas import CHUNKS
+from codelake.schemas import CHUNKS, SYMBOLS
 from codelake.search.tables import Filters
 from resources.store import LanceStore
 from tests.stored_rows import (
+    DIMENSION,
+    MODEL,
     batches,
     chunk,
     embed_all,
     ledger_files,
     ledger_repositories,
     stored,
+    symbol,
 )
 
 _ROOT = Path(__file__).parents[1]
@@ -135,7 +138,7 @@ _FILL = """
 import resource, signal, sys
 from pathlib import Path
 from codelake.errors import StoreError
-from codelake.schemas import CHUNKS
+from codelake.schemas import CHUNKS, SYMBOLS
 from resources.store import LanceStore
 from tests.stored_rows import batches, chunk
 store = LanceStore(Path(sys.argv[1]))
@@ -190,6 +193,25 @@ def test_a_damaged_table_is_named_with_what_to_do(tmp_path: Path, harm: str) -> 
     store.replace_rows("chunks", batches=batches(CHUNKS, [chunk("a.py", "retry")]))
     assert embed_all(store) == 0, "the vectors were kept"
     assert store.coverage("chunks") == {store.models().model_id: 1}
+
+
+@pytest.mark.parametrize("damaged", ["chunks", "symbols"])
+def test_rows_after_a_rebuild_of_one_table_get_the_kept_vectors(
+    tmp_path: Path, damaged: str
+) -> None:
+    chunks, symbols = batches(CHUNKS, [chunk("a.py", "retry")]), batches(SYMBOLS, [symbol("name")])
+    store = stored(tmp_path, chunk("a.py", "retry"))
+    store.replace_rows("symbols", batches=symbols)
+    assert embed_all(store) == 1
+    for file in (tmp_path / f"{damaged}.lance" / "data").iterdir():
+        os.truncate(file, 40)
+    store = LanceStore(tmp_path)
+    assert store.rebuild() == [damaged]
+    assert store.dimension(MODEL) == DIMENSION
+    store.replace_rows("chunks", batches=chunks)
+    store.replace_rows("symbols", batches=symbols)
+    assert embed_all(store) == 0
+    assert store.coverage("chunks") == store.coverage("symbols") == {MODEL: 1}
 
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:

@@ -124,7 +124,9 @@ class StoreReader:
 
     def dimension(self, model_id: str) -> int:
         """Return how many numbers the vectors of a model have here, 0 if it has none."""
-        return vector_models(self._folder.dataset("chunks").schema).get(model_id, 0)
+        # A table made anew has no vectors yet, where the other one has.
+        found = (vector_models(self._folder.dataset(t).schema).get(model_id, 0) for t in SEARCHED)
+        return next(filter(None, found), 0)
 
     def pending_count(self, model_id: str) -> int:
         """Return the number of texts that :meth:`pending` would yield."""
