@@ -265,6 +265,27 @@ def test_metrics_are_what_prometheus_reads(store: Path, tmp_path: Path) -> None:
     assert samples["codelake_fresh_timestamp_seconds",] == ended
 
 
+def test_metrics_are_written_through_a_link_and_in_place_of_files_alone(
+    store: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("prometheus_client", reason="the extra codelake[metrics] is not installed")
+    link, pipe = tmp_path / "link", tmp_path / "pipe"
+    target = tmp_path / "folder" / "codelake.prom"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    for _ in ("not there yet", "there"):
+        _run("metrics", "--store", str(store), "-o", str(link))
+        assert link.is_symlink()
+        assert "codelake_rows" in target.read_text("utf-8")
+        target.write_text("old", "utf-8")
+    os.mkfifo(pipe)
+    for other in (pipe, target.parent):
+        with pytest.raises(StoreError, match="it is no file"):
+            _run("metrics", "--store", str(store), "-o", str(other))
+    assert pipe.is_fifo()
+    assert list(target.parent.iterdir()) == [target]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_metrics_are_served_until_interrupted(store: Path, number: int) -> None:
     pytest.importorskip("prometheus_client", reason="the extra codelake[metrics] is not installed")

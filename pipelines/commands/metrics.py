@@ -1,7 +1,10 @@
 """``codelake metrics``: the last night for Prometheus."""
 
+import errno
+import os
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import click
 
@@ -59,7 +62,7 @@ def metrics(
         sys.stdout.write(generate_latest(registry).decode())
     elif not is_http:
         try:
-            write_to_textfile(str(output), registry)
+            write_to_textfile(_place(str(output)), registry)
         except OSError as error:
             message = f"cannot write {output!r}: {error.strerror}; check the folder and its rights"
             raise StoreError(message) from error
@@ -73,3 +76,10 @@ def metrics(
         click.echo(f"http://{host}:{port}/metrics", err=True)
         with suppress(KeyboardInterrupt):
             thread.join()
+
+
+def _place(output: str) -> str:
+    place = Path(os.path.realpath(output))  # a link stays one
+    if place.exists() and not place.is_file():
+        raise OSError(errno.EINVAL, "it is no file")
+    return str(place)
