@@ -71,13 +71,18 @@ def test_a_store_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", '{"tables": {}, "unheard": 1}', "[]", "\udcff", "5", "{}", '{"tables": 5}'],
+    ["", "{", '{"tables": {}, "unheard": 1}', "[]", "[1,2]", "\udcff", "5", "{}", '{"tables": 5}'],
 )
 def test_a_damaged_record_is_named(tmp_path: Path, text: str) -> None:
     store = stored(tmp_path, chunk("a.py", "1"))
     (tmp_path / "codelake.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    with pytest.raises(StoreError, match=r"codelake\.json is not a record"):
+    with pytest.raises(StoreError) as raised:
         store.summary()
+    assert str(raised.value) == (
+        f"{tmp_path}/codelake.json is not a record this version understands; it was damaged or "
+        "written by a newer codelake: upgrade, or restore the store from a back-up; a new store "
+        "embeds every text again"
+    )
 
 
 def test_tables_without_a_record_are_not_written_over(tmp_path: Path) -> None:

@@ -103,7 +103,8 @@ def _parse(place: Place, data: bytes) -> Manifest:
         return Manifest(**values, tables=tables, published=states)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         message = (
-            f"{place}/{FILE} is not a record this version understands ({error}); it was damaged "
-            "or written by a newer codelake: upgrade, or delete the folder and index again"
+            f"{place}/{FILE} is not a record this version understands; it was damaged or written "
+            "by a newer codelake: upgrade, or restore the store from a back-up; a new store "
+            "embeds every text again"
         )
         raise StoreError(message) from error
