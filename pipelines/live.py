@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 from codelake.chunking import chunker_named
@@ -26,8 +27,9 @@ _UNTIL_FREE: Final = float("inf")  # a night may take hours; what moves meanwhil
 def follow(configuration: Configuration, tell: Tell) -> None:
     """Bring local repositories up to date whenever something in them moves, until interrupted.
 
-    The first update is about all of them. What a repository fails with is told, and its next event
-    waited for; an update that failed as a whole is tried again after growing pauses.
+    The first update is about all of them, and so is one after a source was made anew. What a
+    repository fails with is told, and its next event waited for; an update that failed as a whole
+    is tried again after growing pauses.
 
     Args:
         configuration: the settings.
@@ -46,26 +48,12 @@ def follow(configuration: Configuration, tell: Tell) -> None:
     configuration.close_embedder()
     moves = Moves(settings)
     moves.follow(_stored(configuration))
-    folders = moves.watched()
-    if not folders:
+    if not any(Path(folder).is_dir() for folder in moves.watched()):
         message = f"no such folder to watch: {', '.join(settings.sources.paths)}; check the path"
         raise UsageError(message)
-    batches = watch_folders(folders)
-    next(batches)  # events are kept from here on, so nothing falls between this and the update
-    tell(_event("watching", folders=folders, quiet_seconds=settings.watch.quiet_seconds))
-    outstanding = Outstanding(time.monotonic)
-    follower = _Follower(configuration, moves, outstanding, tell)
-    follower.update(frozenset(), time.monotonic())
-    for paths, began in gather(
-        _counted(batches, moves),
-        clock=time.monotonic,
-        quiet_seconds=settings.watch.quiet_seconds,
-        is_busy=moves.is_busy,
-        is_due=outstanding.is_due,
-    ):
-        places = moves.places(paths)
-        if places or outstanding.is_due():
-            follower.update(places, began)
+    follower = _Follower(configuration, moves, Outstanding(time.monotonic), tell)
+    while True:
+        follower.watch(settings.watch.quiet_seconds)
 
 
 def _local(configuration: Configuration) -> Configuration:
@@ -95,6 +83,25 @@ class _Follower:
     moves: Moves
     outstanding: Outstanding
     tell: Tell
+
+    def watch(self, quiet_seconds: float) -> None:
+        """Update everything, then what moves, until a folder to watch is made anew."""
+        folders = self.moves.watched()
+        batches = watch_folders(folders)
+        next(batches)  # events are kept from here on, so nothing falls between this and the update
+        found = [folder for folder in folders if Path(folder).is_dir()]
+        self.tell(_event("watching", folders=found, quiet_seconds=quiet_seconds))
+        self.update(frozenset(), time.monotonic())
+        for paths, began in gather(
+            _counted(batches, self.moves),
+            clock=time.monotonic,
+            quiet_seconds=quiet_seconds,
+            is_busy=self.moves.is_busy,
+            is_due=self.outstanding.is_due,
+        ):
+            places = self.moves.places(paths)
+            if places or self.outstanding.is_due():
+                self.update(places, began)
 
     def update(self, moved: Paths, began: float) -> None:
         """Update what ``moved``, tell what came of it, and learn of new repositories."""

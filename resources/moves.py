@@ -5,6 +5,7 @@ Nobody is woken by what git does for itself, by the store, or by a file that git
 
 import os
 import re
+import stat
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
@@ -92,12 +93,15 @@ class Moves:
         return known.name if known else place
 
     def watched(self) -> list[str]:
-        """Return the folders whose events tell all: the sources, and git directories elsewhere."""
+        """Return the folders whose events tell all: the sources, and git directories elsewhere.
+
+        One that is not there is among them.
+        """
         found = [str(native_path(root)) for root in self._roots]
         for folder in self._folders:
             if not any(_is_inside(folder, root) for root in found):
                 found.append(folder)
-        return [folder for folder in found if Path(folder).is_dir()]
+        return found
 
     def counts(self, path: str) -> bool:
         """Say at once whether ``path`` may concern a repository; git is not asked."""
@@ -206,16 +210,20 @@ def _holds(names: list[bytes], name: bytes) -> bool:
 def watch_folders(folders: Collection[str]) -> Iterator[Paths]:
     """Yield the paths below ``folders`` that change, from the first step on; empty now and then.
 
+    It ends once one of them that was not there, or no longer, is made: the system tells nothing of
+    a folder made anew.
+
     Raises:
         UsageError: the package that watches is not installed.
         SourceError: the system cannot watch as much.
     """
     try:
-        from watchfiles import watch  # noqa: PLC0415 - optional
+        from watchfiles import Change, watch  # noqa: PLC0415 - optional
     except ModuleNotFoundError as error:
         raise UsageError(NOT_INSTALLED) from error
+    known = {folder: _identity(folder) for folder in folders}
     events = watch(
-        *folders,
+        *(folder for folder, identity in known.items() if identity),
         watch_filter=None,
         step=_STEP_MS,
         debounce=_TICK_MS,
@@ -226,12 +234,27 @@ def watch_folders(folders: Collection[str]) -> Iterator[Paths]:
     try:
         for changes in events:
             yield frozenset(path for _, path in changes)
+            # One made anew may get the inode of the one before.
+            known |= {path: None for kind, path in changes if kind == Change.deleted}
+            now = {folder: _identity(folder) for folder in folders}
+            if any(now[folder] not in (None, known[folder]) for folder in folders):
+                return
+            known = now
     except OSError as error:
         message = (
             f"cannot watch {', '.join(folders)}: {error}; if the limit of the system is reached, "
             "raise fs.inotify.max_user_watches, or watch fewer folders"
         )
         raise SourceError(message) from error
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """Return what tells a folder from one made anew in its place; None where there is none."""
+    try:
+        found = os.stat(folder)  # noqa: PTH116 # four times a second for each source
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None
 
 
 def gather(

@@ -17,7 +17,7 @@ from typing import Final
 
 from codelake.errors import SourceError
 from codelake.paths import display_path, path_from_bytes, path_to_bytes
-from codelake.repositories import Repository
+from codelake.repositories import Repository, is_below
 from codelake.repository_rules import Facts, chosen_branch, reason_left_out
 from codelake.settings import Settings
 from resources.addresses import Address, is_url, parse_address
@@ -84,7 +84,7 @@ def discover(
         wanted = [job for job in jobs.values() if not places or _may_hold(job, places)]
         found = list(chain.from_iterable(pool.map(_do, wanted)))
     named = _name_apart(_drop_second_checkouts(found))
-    return [one for one in named if not places or one.source in places]
+    return [one for one in named if not places or _concerns(one, places)]
 
 
 def list_places(settings: Settings) -> frozenset[str] | None:
@@ -104,7 +104,16 @@ def list_places(settings: Settings) -> frozenset[str] | None:
 
 
 def _may_hold(job: _Job, places: Collection[str]) -> bool:
+    if not job.place:
+        return True
     return any(place == job.place or place.startswith(f"{job.place}/") for place in places)
+
+
+def _concerns(repository: Repository, places: Collection[str]) -> bool:
+    """Say whether it lies in one of ``places``, or is a failed source that holds one."""
+    if repository.status != "failed":
+        return repository.source in places
+    return any(is_below(place, [repository.source]) for place in places)
 
 
 def _do(job: _Job) -> list[_Found]:

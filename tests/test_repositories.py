@@ -28,6 +28,17 @@ def _reason(source: Path | str, settings: Settings) -> str:
     return repository.reason
 
 
+def test_a_source_that_is_gone_is_told_to_who_wants_a_place_in_it(
+    tmp_path: Path, settings: Settings
+) -> None:
+    gone, here = tmp_path / "gone", make_clone(tmp_path / "here")
+    sources = [str(gone), str(here)]
+    (failed,) = discover(sources, settings, places=[str(gone / "app")])
+    assert (failed.source, failed.status) == (str(gone), "failed")
+    (found,) = discover(sources, settings, places=[str(here)])
+    assert (found.source, found.status) == (str(here), "")
+
+
 def test_a_replaced_object_is_read_as_it_was_committed(tmp_path: Path, settings: Settings) -> None:
     repo = make_clone(tmp_path / "repo")
     other = git(repo, "hash-object", "-w", "--stdin", "-t", "blob", "--path", "a.py", "/dev/null")

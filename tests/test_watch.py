@@ -172,6 +172,29 @@ def test_an_update_that_failed_is_tried_again_without_an_event(tmp_path: Path) -
     assert _names(store, "b.py") == ["later"]
 
 
+@pytest.mark.parametrize("is_moved", [False, True], ids=["removed", "moved"])
+@pytest.mark.parametrize("place", ["clones", "clones/app"], ids=["folder", "repository"])
+def test_a_source_that_goes_keeps_its_rows_and_is_watched_again(
+    tmp_path: Path, place: str, *, is_moved: bool
+) -> None:
+    commit(tmp_path / "clones" / "app", {"a.py": _ONE})
+    source, store, away = tmp_path / place, tmp_path / "store", tmp_path / "away"
+    shutil.copytree(source, away)
+    with watching(store, str(source), quiet_seconds=1.0) as watch:
+        if is_moved:
+            source.rename(tmp_path / "moved")
+        else:
+            shutil.rmtree(source)
+        assert f"cannot read {source}: " in str(watch.event("updated")["failed"])
+        assert _names(store, "a.py") == ["one"]
+        away.rename(source)
+        assert watch.event("watching")["folders"] == [str(source)]
+        assert watch.event("updated")["failed"] == []
+        (tmp_path / "clones" / "app" / "b.py").write_text("def later():\n    return 1\n")
+        assert watch.event("updated")["repositories"] == ["app"]
+    assert (_names(store, "a.py"), _names(store, "b.py")) == (["one"], ["later"])
+
+
 @pytest.mark.parametrize(
     ("limit", "script", "reason", "is_tried_again"),
     [
