@@ -180,10 +180,10 @@ class Search:
         text, nested, end = self._text, self._rules.nested, body.end_byte
         keywords = []
         for marker in self._markers:
+            is_word = marker[:1].isalpha()  # a sign may stand right behind a name
             at = text.find(marker, start, end)
             while at >= 0:
-                is_apart = text[at - 1] in _BEFORE_KEYWORD or not marker[:1].isalpha()
-                if is_apart and nested.match(text, at):
+                if (text[at - 1] in _BEFORE_KEYWORD or not is_word) and nested.match(text, at):
                     keywords.append(at)
                 at = text.find(marker, at + 1, end)
         if keywords:
